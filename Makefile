@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# make                build everything that needs no kernel
+# make demo           the main job, end to end
+# make check-fast     tests without a kernel, under a minute
+# make check          the tests, with kernels
+# make check-full     whatever takes longer
+# make bench          the figures, measured
+# make install        DESTDIR, PREFIX
+# make ARCH=arm64     cross build below build/arm64
+#
+# V=1 shows commands; ASAN=1 UBSAN=1 add sanitizers; CC, CFLAGS, LDFLAGS are respected. A change of flags rebuilds.
+
+PREFIX ?= /usr/local
+ARCH ?= native
+PYTHON ?= /usr/bin/python3
+PKG_CONFIG ?= pkg-config
+ifeq ($(ARCH),native)
+BUILD := build
+else ifeq ($(ARCH),arm64)
+BUILD := build/arm64
+CC = aarch64-linux-gnu-gcc
+PKG_CONFIG := env PKG_CONFIG_LIBDIR=/usr/lib/aarch64-linux-gnu/pkgconfig:/usr/share/pkgconfig pkg-config
+else
+$(error ARCH=$(ARCH) is not known: use native or arm64)
+endif
+
+VERSION := $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+CFLAGS ?= -O2 -g
+OUR_CFLAGS := -std=gnu11 -D_GNU_SOURCE -Wall -Wextra -Wshadow -MMD -MP -fPIC -I.
+OUR_LDFLAGS :=
+ifdef ASAN
+OUR_CFLAGS += -fsanitize=address -fno-omit-frame-pointer
+OUR_LDFLAGS += -fsanitize=address
+endif
+ifdef UBSAN
+OUR_CFLAGS += -fsanitize=undefined -fno-sanitize-recover=undefined
+OUR_LDFLAGS += -fsanitize=undefined
+endif
+Q := $(if $(V),,@)
+say = $(if $(V),@:,@printf '  %-8s %s\n' $(1) $(2))
+
+# --- what there is, by glob ---
+WORKLOADS := $(patsubst workloads/%.c,%,$(wildcard workloads/*.c))
+HELPERS := $(patsubst workloads/helpers/%.c,%,$(wildcard workloads/helpers/*.c))
+COMMON_SRC := $(wildcard runner/common/*.c)
+HARNESS_SRC := $(wildcard runner/harness/*.c runner/probe/*.c)
+# Of common, what a workload may link: it must not drag libcrypto or command code into the guest.
+HARNESS_COMMON_SRC := $(addprefix runner/common/,units.c nearest.c files.c spawn.c interrupt.c)
+RUNNER_SRC := $(wildcard runner/*.c runner/plan/*.c runner/lane/*.c runner/machine/*.c runner/store/*.c kernels/*.c) $(COMMON_SRC)
+GUEST_SRC := $(wildcard runner/guest/*.c)
+EXACT_SRC := $(wildcard runner/exact/*.c)
+UNIT_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
+
+object = $(patsubst %.c,$(BUILD)/object/%.o,$(1))
+HARNESS_OBJ := $(call object,$(HARNESS_SRC) $(HARNESS_COMMON_SRC))
+RUNNER_OBJ := $(call object,$(RUNNER_SRC))
+GUEST_OBJ := $(call object,$(GUEST_SRC))
+EXACT_OBJ := $(call object,$(EXACT_SRC))
+
+HARNESS_PKG := jansson hwloc numa libpfm4
+RUNNER_PKG := jansson hwloc numa libcyaml libarchive libelf libcrypto
+# libpfm4 and libelf ship no or a differing .pc file in some releases: named by hand where pkg-config does not know them.
+pkg_libs = $(foreach p,$(1),$(shell $(PKG_CONFIG) --libs $(p) 2>/dev/null || echo $(FALLBACK_$(p))))
+pkg_cflags = $(foreach p,$(1),$(shell $(PKG_CONFIG) --cflags $(p) 2>/dev/null))
+FALLBACK_libpfm4 := -lpfm
+FALLBACK_libelf := -lelf
+FALLBACK_numa := -lnuma
+FALLBACK_libcyaml := -lcyaml -lyaml
+HARNESS_LIBS := $(call pkg_libs,$(HARNESS_PKG)) -lpthread -lm
+RUNNER_LIBS := $(call pkg_libs,$(RUNNER_PKG)) -lpfm -lz -lpthread -lm
+GUEST_LIBS := $(call pkg_libs,jansson) -lz -llzma
+
+PROGRAMS := $(addprefix $(BUILD)/workloads/,$(WORKLOADS)) $(addprefix $(BUILD)/workloads/helpers/,$(HELPERS)) \
+	$(if $(GUEST_SRC),$(BUILD)/guest/init)
+ifeq ($(ARCH),native)
+PROGRAMS += $(if $(wildcard runner/main.c),$(BUILD)/shootdown) $(if $(EXACT_SRC),$(BUILD)/exact/plugin.so)
+endif
+
+.PHONY: all
+all: $(PROGRAMS)
+
+# --- flags used are recorded; a change rebuilds ---
+FLAGS_NOW := $(CC) | $(CFLAGS) | $(OUR_CFLAGS) | $(LDFLAGS) | $(OUR_LDFLAGS) | $(VERSION)
+$(BUILD)/flags: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' | cmp -s - $@ || printf '%s\n' '$(subst ','\'',$(FLAGS_NOW))' > $@
+.PHONY: FORCE
+FORCE:
+
+$(BUILD)/object/%.o: %.c $(BUILD)/compile-flags
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(OUR_CFLAGS) $(CFLAGS) -c -o $@ $<
+# The version changes with every commit: only what prints it is rebuilt for it.
+$(BUILD)/compile-flags: FORCE
+	$(Q)mkdir -p $(@D)
+	$(Q)printf '%s\n' '$(CC) | $(subst ','\'',$(CFLAGS) | $(OUR_CFLAGS))' | cmp -s - $@ || printf '%s\n' '$(CC) | $(subst ','\'',$(CFLAGS) | $(OUR_CFLAGS))' > $@
+$(BUILD)/object/runner/common/version.o: OUR_CFLAGS += -DSHOOTDOWN_VERSION='"$(VERSION)"'
+$(BUILD)/object/runner/common/version.o: $(BUILD)/flags
+$(BUILD)/object/runner/common/paths.o: OUR_CFLAGS += -DSHOOTDOWN_PREFIX='"$(PREFIX)"'
+
+# A workload names further libraries in its own file: // libs: liburing
+workload_libs = $(call pkg_libs,$(shell sed -n 's|^// libs: *||p' workloads/$(1).c))
+$(BUILD)/workloads/%: $(BUILD)/object/workloads/%.o $(HARNESS_OBJ) $(BUILD)/compile-flags
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) -o $@ $< $(HARNESS_OBJ) $(HARNESS_LIBS) $(call workload_libs,$*)
+# Helpers are static: a compiler job must not become a benchmark of the dynamic linker. Sanitizers cannot be static.
+$(BUILD)/workloads/helpers/%: workloads/helpers/%.c $(BUILD)/compile-flags
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(filter-out -fsanitize=% -fPIC,$(OUR_CFLAGS)) $(filter-out -fsanitize=%,$(CFLAGS)) -MF $@.d -static $(LDFLAGS) -o $@ $<
+$(BUILD)/guest/init: $(GUEST_OBJ) $(BUILD)/compile-flags
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) -o $@ $(GUEST_OBJ) $(GUEST_LIBS)
+$(BUILD)/exact/plugin.so: $(EXACT_OBJ) $(BUILD)/compile-flags
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) -shared -o $@ $(EXACT_OBJ)
+$(BUILD)/shootdown: $(RUNNER_OBJ) $(BUILD)/compile-flags
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) -o $@ $(RUNNER_OBJ) $(RUNNER_LIBS)
+
+# --- tests ---
+# A unit test links every room's objects but the two main()s, so linker sections are filled as in the command.
+TEST_OBJ := $(sort $(filter-out %/runner/main.o %/harness/main.o,$(RUNNER_OBJ) $(HARNESS_OBJ)))
+$(BUILD)/tests/%: $(BUILD)/object/tests/unit/%.o $(TEST_OBJ) $(BUILD)/compile-flags
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) -o $@ $< $(TEST_OBJ) $(RUNNER_LIBS) $(HARNESS_LIBS) -lcmocka
+.PHONY: unit-tests
+unit-tests: $(addprefix $(BUILD)/tests/,$(UNIT_TESTS))
+
+-include $(shell find $(BUILD)/object $(BUILD)/workloads -name '*.d' 2>/dev/null)
+.SECONDARY:
+
+.PHONY: clean
+clean:
+	rm -rf $(BUILD)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Where things stand: the only file that knows build tree from installation.
+ * Returned strings are the caller's to free; they are made even when nothing
+ * stands there, so that an error can name the path.
+ */
+#ifndef SHOOTDOWN_PATHS_H
+#define SHOOTDOWN_PATHS_H
+
+char *path_data(const char *below);	/* "configs/suites", "kernels/series", "analysis" */
+char *path_python(void);		/* directory that holds the package analysis */
+/* "workloads/ping-pong", "guest/init", "exact/plugin.so"; architecture NULL or the host's: native build */
+char *path_program(const char *architecture, const char *below);
+char *path_cache(const char *below);	/* $XDG_CACHE_HOME/shootdown/BELOW; not created */
+char *path_state(const char *below);	/* $XDG_STATE_HOME/shootdown/BELOW */
+const char *host_architecture(void);	/* "x86-64" or "arm64" */
+/* Names (without ending) of files in DIRECTORY that end in ENDING, sorted, NULL-terminated; freed by names_free. */
+char **path_names(const char *directory, const char *ending);
+void names_free(char **names);
+
+#endif
