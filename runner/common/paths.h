@@ -14,7 +14,7 @@ char *path_program(const char *architecture, const char *below);
 char *path_cache(const char *below);	/* $XDG_CACHE_HOME/shootdown/BELOW; not created */
 char *path_state(const char *below);	/* $XDG_STATE_HOME/shootdown/BELOW */
 const char *host_architecture(void);	/* "x86-64" or "arm64" */
-/* Names (without ending) of files in DIRECTORY that end in ENDING, sorted, NULL-terminated; freed by names_free. */
+/* Names, without ending, of the entries of a directory that end so ("": all), sorted, NULL-terminated; empty when the directory cannot be read; freed by names_free. */
 char **path_names(const char *directory, const char *ending);
 void names_free(char **names);
 

@@ -28,7 +28,7 @@ int spawn(const char *const *argv, const struct spawn_options *options, struct c
 int child_wait(struct child *child, int timeout_ms, int *status);
 /* SIGTERM to the group, after grace_ms SIGKILL; reaps; closes the pidfd. Safe on an ended child. */
 void child_end(struct child *child, int grace_ms);
-/* Runs to the end and captures standard output (and standard error when both) up to limit bytes; NUL-terminated, caller frees. *status as of waitpid. */
+/* Runs to the end and captures standard output up to limit bytes; NUL-terminated, caller frees. *status as of waitpid. */
 int run_capture(const char *const *argv, const struct spawn_options *options, int timeout_ms, size_t limit, char **output, int *status);
 
 #endif

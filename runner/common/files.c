@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "files.h"
+
+char *text_format(const char *format, ...)
+{
+	va_list arguments;
+	char *text;
+
+	va_start(arguments, format);
+	if (vasprintf(&text, format, arguments) < 0)
+		abort();
+	va_end(arguments);
+	return text;
+}
+
+static int write_all(int fd, const char *data, size_t size)
+{
+	while (size) {
+		ssize_t put = write(fd, data, size);
+
+		if (put < 0) {
+			if (errno == EINTR)
+				continue;
+			return -errno;
+		}
+		data += put;
+		size -= (size_t)put;
+	}
+	return 0;
+}
+
+int write_file(const char *path, const void *data, size_t size)
+{
+	char *temporary = text_format("%s.XXXXXX", path);
+	int error = 0, fd = mkostemp(temporary, O_CLOEXEC);
+
+	if (fd < 0) {
+		error = -errno;
+		free(temporary);
+		return error;
+	}
+	error = write_all(fd, data, size);
+	if (!error && fchmod(fd, 0644))
+		error = -errno;
+	if (!error && fsync(fd))
+		error = -errno;
+	if (close(fd) && !error)
+		error = -errno;
+	if (!error && rename(temporary, path))
+		error = -errno;
+	if (error)
+		unlink(temporary);
+	free(temporary);
+	return error;
+}
+
+int write_json(const char *path, const json_t *value)
+{
+	char *text = json_dumps(value, JSON_SORT_KEYS | JSON_INDENT(1) | JSON_ENCODE_ANY);
+	char *line;
+	int error;
+
+	if (!text)
+		return -ENOMEM;
+	line = text_format("%s\n", text);
+	error = write_file(path, line, strlen(line));
+	free(line);
+	free(text);
+	return error;
+}
+
+int read_file(const char *path, size_t limit, char **data, size_t *size)
+{
+	size_t have = 0, room = 4096;
+	char *buffer;
+	int error = 0, fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	buffer = malloc(room + 1);
+	while (buffer) {
+		ssize_t got = read(fd, buffer + have, room - have);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			error = -errno;
+		if (got <= 0)
+			break;
+		have += (size_t)got;
+		if (have > limit) {
+			error = -EFBIG;
+			break;
+		}
+		if (have == room) {
+			char *larger = realloc(buffer, 2 * room + 1);
+
+			if (!larger) {
+				error = -ENOMEM;
+				break;
+			}
+			buffer = larger;
+			room *= 2;
+		}
+	}
+	close(fd);
+	if (!buffer)
+		return -ENOMEM;
+	if (error) {
+		free(buffer);
+		return error;
+	}
+	buffer[have] = '\0';
+	*data = buffer;
+	if (size)
+		*size = have;
+	return 0;
+}
+
+int read_json(const char *path, json_t **value, char *reason, size_t reason_size)
+{
+	json_error_t json_error;
+	char *data;
+	size_t size;
+	int error = read_file(path, SIZE_MAX - 1, &data, &size);
+
+	if (error) {
+		snprintf(reason, reason_size, "%s", strerror(-error));
+		return error;
+	}
+	*value = json_loadb(data, size, JSON_REJECT_DUPLICATES, &json_error);
+	free(data);
+	if (*value)
+		return 0;
+	snprintf(reason, reason_size, "line %d: %s", json_error.line, json_error.text);
+	return -EBADMSG;
+}
+
+int make_directories(const char *path)
+{
+	char *copy = strdup(path);
+	int error = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	for (char *slash = copy + 1; !error; slash++) {
+		char kept = *slash;
+
+		if (kept && kept != '/')
+			continue;
+		*slash = '\0';
+		if (mkdir(copy, 0755) && errno != EEXIST)
+			error = -errno;
+		*slash = kept;
+		if (!kept)
+			break;
+	}
+	free(copy);
+	return error;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *position)
+{
+	(void)status;
+	(void)type;
+	(void)position;
+	return remove(path) && errno != ENOENT ? -errno : 0;
+}
+
+int remove_tree(const char *path)
+{
+	struct stat status;
+
+	if (lstat(path, &status))
+		return errno == ENOENT ? 0 : -errno;
+	return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+int copy_file(const char *from, const char *to)
+{
+	char *data;
+	size_t size;
+	int error = read_file(from, SIZE_MAX - 1, &data, &size);
+
+	if (error)
+		return error;
+	error = write_file(to, data, size);
+	free(data);
+	return error;
+}
+
+bool file_exists(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static void lock_holder(int fd, char *holder, size_t holder_size)
+{
+	ssize_t got = pread(fd, holder, holder_size - 1, 0);
+
+	holder[got > 0 ? got : 0] = '\0';
+	holder[strcspn(holder, "\n")] = '\0';
+	if (!holder[0])
+		snprintf(holder, holder_size, "another process");
+}
+
+int lock_file(const char *path, const char *who, bool wait, int *fd_result, char *holder, size_t holder_size)
+{
+	int error = 0, fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return -errno;
+	if (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB))) {
+		error = errno == EWOULDBLOCK ? -EAGAIN : -errno;
+		if (error == -EAGAIN && holder && holder_size)
+			lock_holder(fd, holder, holder_size);
+		close(fd);
+		return error;
+	}
+	/* Who holds it is for people only: a failure to write it does not unlock. */
+	if (ftruncate(fd, 0) == 0)
+		dprintf(fd, "%s\n", who);
+	*fd_result = fd;
+	return 0;
+}
+
+void unlock_file(int fd)
+{
+	if (ftruncate(fd, 0)) {
+		/* the name of the last holder stays; the lock itself goes with the descriptor */
+	}
+	close(fd);
+}
