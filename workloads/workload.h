@@ -111,10 +111,11 @@ struct team_spec {
 	const char *name;
 	enum team_kind kind;
 	unsigned int count;
-	const int *cpus;	/* count OS indexes; NULL: spread over the allowed CPUs, in topology order */
+	const int *cpus;	/* count OS indexes, -1: not pinned; NULL: spread over the allowed CPUs, in topology order */
 	void *argument;
 	bool latency;		/* give each worker a latency histogram */
-	bool background;	/* works until every other team is done: work() polls worker_must_stop() */
+	bool background;	/* let in before the clock starts; works until the clock has stopped: work() polls
+				 * worker_must_stop() or sleeps in worker_wait_for_stop() */
 	int (*setup)(struct worker *worker);	/* pinned already; before the gate; may be NULL */
 	int (*work)(struct worker *worker);	/* between the gate and the end of the clock */
 	void (*teardown)(struct worker *worker);	/* after the clock has stopped; may be NULL */
@@ -128,6 +129,8 @@ struct workload {
 	size_t options_size;
 	const struct workload_option *options;
 	const struct workload_metric *metrics;
+	bool unpinned;			/* the measuring process may run on every allowed CPU (its children inherit that);
+					 * false: it is pinned to the first CPU of run_cpus() */
 	const char *const *helpers;	/* programs in workloads/helpers/ that it executes; NULL-terminated or NULL */
 
 	/* Turn `all` and `fit` into numbers, check options against each other, say what is needed. Runs on the
@@ -195,6 +198,8 @@ double latency_quantile(const struct latency_histogram *histogram, double fracti
 
 /* True when a background team must leave work(). */
 bool worker_must_stop(const struct worker *worker);
+/* Sleeps until then, without a timer: the CPU is left to idle. */
+void worker_wait_for_stop(const struct worker *worker);
 
 /* Executed every turn of a loop that waits or spins. */
 static inline void cpu_relax(void)
