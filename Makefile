@@ -59,14 +59,14 @@ GUEST_OBJ := $(call object,$(GUEST_SRC))
 EXACT_OBJ := $(call object,$(EXACT_SRC))
 
 HARNESS_PKG := jansson hwloc numa libpfm4
-RUNNER_PKG := jansson hwloc numa libcyaml libarchive libelf libcrypto
+RUNNER_PKG := jansson hwloc numa yaml-0.1 libarchive libelf libcrypto
 # libpfm4 and libelf ship no or a differing .pc file in some releases: named by hand where pkg-config does not know them.
 pkg_libs = $(foreach p,$(1),$(shell $(PKG_CONFIG) --libs $(p) 2>/dev/null || echo $(FALLBACK_$(p))))
 pkg_cflags = $(foreach p,$(1),$(shell $(PKG_CONFIG) --cflags $(p) 2>/dev/null))
 FALLBACK_libpfm4 := -lpfm
 FALLBACK_libelf := -lelf
 FALLBACK_numa := -lnuma
-FALLBACK_libcyaml := -lcyaml -lyaml
+FALLBACK_yaml-0.1 := -lyaml
 HARNESS_LIBS := $(call pkg_libs,$(HARNESS_PKG)) -lpthread -lm
 RUNNER_LIBS := $(call pkg_libs,$(RUNNER_PKG)) -lpfm -lz -lpthread -lm
 GUEST_LIBS := $(call pkg_libs,jansson) -lz -llzma
