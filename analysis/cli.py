@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The commands of `python3 -m analysis`. Modules are loaded when a command needs them: starting must be quick."""
+import argparse
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from analysis.errors import CANNOT_TELL, ENVIRONMENT, INTERNAL, OK, USAGE, Trouble, nearest
+
+FORMATS = ("text", "md", "html", "json", "csv", "lkp", "benchstat")
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        raise Trouble(f"{self.prog}: {message}; see {self.prog} --help", USAGE)
+
+
+def write_out(text, path):
+    """Whole or not at all; '-' is standard output."""
+    if path in (None, "-"):
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    path = Path(path)
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or ".")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(temporary, 0o666 & ~mask)
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+    except OSError as error:
+        raise Trouble(f"{path}: cannot be written: {error.strerror}: give another place with -o") from None
+
+
+def renderer(name):
+    from importlib import import_module
+    module = {"text": "text", "md": "markdown", "json": "jsonout", "csv": "exports", "lkp": "exports",
+              "benchstat": "exports", "html": "html"}[name]
+    return getattr(import_module(f"analysis.render.{module}"), name if module == "exports" else "render")
+
+
+def _comparison_parser(prog, text):
+    parser = Parser(prog=prog, description=text)
+    parser.add_argument("directories", nargs="+", metavar="DIR", help="campaign directory")
+    parser.add_argument("--baseline", metavar="SPEC", help="kernel to compare with (label, spec, variant or id)")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of standard output; - is standard output")
+    return parser
+
+
+def cmd_compare(arguments):
+    parser = _comparison_parser("shootdown compare", "Compares the kernels of a campaign. Exit status: 0 no regression, 1 "
+                                "regression or broken, 125 cannot tell.")
+    parser.add_argument("--format", choices=FORMATS, default="text", metavar="|".join(FORMATS))
+    parser.add_argument("--html", action="store_true", help="write report.html beside the records as well")
+    parser.add_argument("--json", action="store_true", help="same as --format json")
+    options = parser.parse_args(arguments)
+    chosen = "json" if options.json else options.format
+    from analysis.compare import compare
+    comparison = compare(options.directories, options.baseline)
+    output = options.output
+    if chosen == "html" and output is None:
+        output = Path(options.directories[0]) / "report.html"
+        print(output, file=sys.stderr)
+    write_out(renderer(chosen)(comparison), output)
+    if options.html and chosen != "html":
+        path = Path(options.directories[0]) / "report.html"
+        write_out(renderer("html")(comparison), path)
+        print(f"report: {path}", file=sys.stderr)
+    return comparison.report["exit_status"]
+
+
+def cmd_claims(arguments):
+    parser = _comparison_parser("shootdown claims", "Checks the claims of a campaign's series: 0 shown, 1 one is "
+                                "contradicted, 125 not shown here.")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(arguments)
+    from analysis.claims import exit_status
+    from analysis.compare import compare
+    report = compare(options.directories, options.baseline).report
+    if options.json:
+        import json
+        write_out(json.dumps({"claims": report["claims"], "exit_status": exit_status(report["claims"])}, indent=1) + "\n",
+                  options.output)
+    else:
+        from analysis.render.text import claim_lines
+        write_out("\n".join(claim_lines(report["claims"])) + "\n", options.output)
+    return exit_status(report["claims"])
+
+
+def cmd_check(arguments):
+    parser = Parser(prog="analysis check", description="Holds plan and records of a campaign against the JSON Schemas.")
+    parser.add_argument("directory", metavar="DIR")
+    from analysis.validate import check
+    count = check(parser.parse_args(arguments).directory)
+    print(f"plan and {count} records are as the schemas say")
+    return OK
+
+
+def cmd_ask(arguments):
+    Parser(prog="analysis ask", description="One JSON object in, one out.").parse_args(arguments)
+    from analysis.ask import main as ask
+    return ask(sys.stdin, sys.stdout)
+
+
+def cmd_selftest(arguments):
+    from analysis.selftest import main as selftest
+    return selftest(arguments)
+
+
+def cmd_history(arguments):
+    from analysis.history import main as history
+    return history(arguments)
+
+
+COMMANDS = {
+    "compare": (cmd_compare, "compare the kernels of a campaign"),
+    "claims": (cmd_claims, "check the published claims of a campaign's series"),
+    "check": (cmd_check, "hold a campaign against the JSON Schemas"),
+    "ask": (cmd_ask, "answer the runner's question: JSON in, JSON out"),
+    "selftest": (cmd_selftest, "prove the statistics on simulated campaigns"),
+    "history": (cmd_history, "scores of kernels over time, with change points"),
+}
+
+
+def usage():
+    rows = "\n".join(f"    {name:<10} {text}" for name, (_, text) in COMMANDS.items())
+    return f"usage: python3 -m analysis COMMAND [ARGUMENT]...\n\n{rows}\n"
+
+
+def run(arguments):
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage(), end="")
+        return OK if arguments else USAGE
+    command = COMMANDS.get(arguments[0])
+    if command is None:
+        raise Trouble(f"{arguments[0]}: no such command{nearest(arguments[0], COMMANDS)}", USAGE)
+    return command[0](arguments[1:])
+
+
+def main(arguments):
+    try:
+        return run(arguments)
+    except Trouble as trouble:
+        print(f"shootdown: {trouble}", file=sys.stderr)
+        return trouble.status
+    except SystemExit as stop:      # argparse --help
+        return stop.code or OK
+    except KeyboardInterrupt:
+        return CANNOT_TELL
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    except OSError as error:
+        print(f"shootdown: {error.filename or 'output'}: {error.strerror}", file=sys.stderr)
+        return ENVIRONMENT
+    except Exception as error:  # noqa: BLE001 - the outermost caller reports once
+        if os.environ.get("SHOOTDOWN_TRACEBACK"):
+            raise
+        print(f"shootdown: internal error in analysis: {type(error).__name__}: {error}; set SHOOTDOWN_TRACEBACK=1 to see "
+              "where", file=sys.stderr)
+        return INTERNAL

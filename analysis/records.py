@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One record file -> identity, a matrix of values (iterations x keys) and summed histograms.
+
+This is the hot path of loading and runs in worker processes for large campaigns, so a record is checked here by
+hand, for what analysis relies on; `analysis check` holds records against the JSON Schema.
+"""
+import json
+from typing import NamedTuple
+
+import numpy as np
+
+from analysis.errors import Trouble
+
+SCHEMA = "shootdown-record-1"
+USABLE = ("ok", "warn")             # a warning is a failure of the boot, but its figures were measured whole
+OUTSIDE_KERNEL = ("host-error", "interrupted")
+NOT_RUN = ("unsupported",)
+
+# Compared with the plan, or from record to record: a mix of these is not one measurement.
+IDENTITY = ("plan", "lane", "accelerator", "qemu_version", "cpu_model", "machine")
+REQUIRED = {"schema": str, "complete": bool, "boot": int, "block": int, "lane": str, "kernel": str, "case": str,
+            "outcome": str, "iterations": list}
+
+
+class Record(NamedTuple):
+    name: str           # file name, for messages
+    head: dict          # everything but iterations
+    keys: tuple         # sorted
+    values: np.ndarray  # measured iterations x keys, NaN where an iteration has no value
+    histograms: dict    # name -> {"unit", "keys", "buckets": {tuple of labels: count}}, summed over iterations
+    missing: dict       # key -> reason
+
+
+def _decode(name, data):
+    try:
+        record = json.loads(data)
+    except ValueError as error:
+        raise Trouble(f"records/{name}: truncated or damaged ({error}): remove the file and continue the campaign "
+                      "with `shootdown run --resume`") from None
+    except RecursionError:
+        raise Trouble(f"records/{name}: damaged (nested too deep): remove the file and continue with --resume") from None
+    if not isinstance(record, dict):
+        raise Trouble(f"records/{name}: not a record (no JSON object): remove the file")
+    return record
+
+
+def _check(name, record):
+    schema = record.get("schema")
+    if schema != SCHEMA:
+        raise Trouble(f"records/{name}: schema is {schema!r}, this version reads {SCHEMA!r}: compare it with the "
+                      "version of shootdown that wrote it")
+    for key, kind in REQUIRED.items():
+        value = record.get(key)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            what = "is missing" if key not in record else f"is not of type {kind.__name__}"
+            raise Trouble(f"records/{name}: truncated or damaged: field {key!r} {what}")
+
+
+def _number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _flatten(name, iteration):
+    """All values of one iteration by key. Histograms over named keys are also counted by their first key."""
+    if not isinstance(iteration, dict):
+        raise Trouble(f"records/{name}: damaged: an iteration is not an object")
+    try:
+        row = {**iteration.get("counts", {}), **iteration.get("metrics", {})}
+        for key in ("operations", "elapsed_ns"):
+            if key in iteration:
+                row[key] = iteration[key]
+        for histogram, content in iteration.get("histograms", {}).items():
+            if not content.get("keys"):
+                continue
+            for bucket in content["buckets"]:
+                key = f"{histogram}.{bucket[0]}"
+                row[key] = row.get(key, 0) + bucket[-1]
+    except (AttributeError, TypeError, KeyError, IndexError):
+        raise Trouble(f"records/{name}: damaged: an iteration is not as the record schema says") from None
+    return row
+
+
+def _matrix(name, rows):
+    if not rows:
+        return (), np.empty((0, 0))
+    keys = set(rows[0])
+    for row in rows[1:]:
+        keys.update(row)
+    keys = tuple(sorted(keys))
+    try:
+        # None becomes NaN, text fails: exactly what is wanted.
+        values = np.array([[row.get(key) for key in keys] for row in rows], dtype=float)
+    except (TypeError, ValueError):
+        bad = next(key for row in rows for key in keys if key in row and not _number(row[key]))
+        raise Trouble(f"records/{name}: damaged: value of {bad!r} is not a number") from None
+    return keys, values
+
+
+def _histograms(iterations):
+    total = {}
+    for iteration in iterations:
+        for name, content in iteration.get("histograms", {}).items():
+            known = total.setdefault(name, {"unit": content.get("unit", ""), "keys": content.get("keys"), "buckets": {}})
+            for bucket in content["buckets"]:
+                label = tuple(bucket[:-1])
+                known["buckets"][label] = known["buckets"].get(label, 0) + bucket[-1]
+    return total
+
+
+def read_record(path):
+    """The record at `path` (a pathlib.Path); Trouble when it is not whole or of another schema."""
+    name = path.name
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise Trouble(f"records/{name}: cannot be read: {error.strerror}") from None
+    record = _decode(name, data)
+    _check(name, record)
+    measured = [i for i in record["iterations"] if not (isinstance(i, dict) and i.get("warmup"))]
+    keys, values = _matrix(name, [_flatten(name, i) for i in measured])
+    missing = {}
+    for holder in (record, record.get("start") or {}, *measured[:1]):
+        missing.update(holder.get("missing") or {})
+    head = {key: value for key, value in record.items() if key != "iterations"}
+    return Record(name, head, keys, values, _histograms(measured), missing)
+
+
+def read_records(paths):
+    """Worker of the process pool: errors travel as values, so that the first one is reported in order."""
+    try:
+        return [read_record(path) for path in paths], None
+    except Trouble as error:
+        return [], (str(error), error.status)

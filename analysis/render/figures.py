@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Which figures a comparison gets: chosen here, drawn by plots."""
+from analysis.render import plots, words
+
+FOREST_ROWS = 40        # rows of the one forest plot; more kernels get one plot a metric
+
+
+def make(comparison, names):
+    report = comparison.report
+    return {"forest": _forests(report, names), "points": _points(report, names), "flushes": _flushes(comparison, names),
+            "curves": _curves(report, names), "grids": _grids(comparison, names)}
+
+
+def _forests(report, names):
+    margin = report["campaign"]["margin_percent"]
+    rows = [(c["candidate"], r) for c in report["comparisons"] for r in c["metrics"] if r["verdict"] != "not comparable"]
+    if len(rows) <= FOREST_ROWS:
+        picture = plots.forest(rows, margin, names, "forest")
+        return [("", picture)] if picture else []
+    found = []
+    for place, key in enumerate(dict.fromkeys((r["case"], r["metric"]) for _, r in rows)):
+        chosen = [(c, r) for c, r in rows if (r["case"], r["metric"]) == key]
+        picture = plots.forest(chosen, margin, names, f"forest{place}")
+        if picture:
+            found.append((f"{words.case_title(chosen[0][1])}: {chosen[0][1]['metric']}", picture))
+    return found
+
+
+def _points(report, names):
+    found = []
+    groups = {}
+    for row in report["points"]:
+        groups.setdefault((row["case"], row["metric"]), []).append(row)
+    for place, rows in enumerate(groups.values()):
+        picture = plots.points(rows, names, f"points{place}")
+        if picture:
+            found.append((f"{words.case_title(rows[0])}: {rows[0]['metric']}", picture))
+    return found
+
+
+def _flushes(comparison, names):
+    """By reason, and by size, per case: from the histogram of the tlb_flush tracepoint, per iteration."""
+    campaign, found = comparison.campaign, []
+    chosen = list(names["order"])[:plots.DETAILED]
+    for place, case in enumerate(campaign.cases):
+        for column, title in ((0, "flushes an iteration, by reason"), (1, "flushes an iteration, by pages")):
+            bars = []
+            for kernel in chosen:
+                total = campaign.histograms.get((case["id"], kernel))
+                histogram = total.content.get("tlb_flush") if total else None
+                if histogram and total.iterations:
+                    bars.append((kernel, _bars(histogram, column, total.iterations)))
+            if bars:
+                picture = plots.flushes(bars, names, title, f"flush{place}-{column}")
+                if picture:
+                    found.append((f"{words.case_title({'case_name': case['name'], 'cpus': case.get('cpus')})}", picture))
+    return found
+
+
+def _bars(histogram, column, iterations):
+    counts = {}
+    for label, count in histogram["buckets"].items():
+        if column < len(label):
+            key = label[column] if column == 0 else _size(label[column])
+            counts[key] = counts.get(key, 0) + count / iterations
+    if column == 0:
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+    order = ["all", "1 page", "2 to 33 pages", "more than 33 pages", "unknown"]
+    return {key: counts[key] for key in order if key in counts}
+
+
+def _size(pages):
+    if not isinstance(pages, (int, float)):
+        return "unknown"
+    if pages < 0 or pages >= 2 ** 40:
+        return "all"
+    return "1 page" if pages <= 1 else "2 to 33 pages" if pages <= 33 else "more than 33 pages"
+
+
+def _curves(report, names):
+    """A metric over CPUs for each suite case that was run at several."""
+    groups = {}
+    for row in report["points"]:
+        if row["cpus"] and row["values"]:
+            groups.setdefault((row["case_name"], row["metric"], row["unit"]), []).append(row)
+    found = []
+    for place, ((case, metric, unit), rows) in enumerate(groups.items()):
+        if len({r["cpus"] for r in rows}) < 2:
+            continue
+        lines = {}
+        for r in sorted(rows, key=lambda r: names["order"][r["kernel"]]):
+            values = sorted(r["values"])
+            lines.setdefault(r["kernel"], []).append((r["cpus"], values[len(values) // 2], values[0], values[-1]))
+        flagged = set(report.get("tick_heavy_cpus") or ())
+        found.append((f"{words.plain(case)}: {metric}", plots.curve(lines, names, unit, f"curve{place}", flagged)))
+    return found
+
+
+def _varying(cases):
+    options = {}
+    for case in cases:
+        for key, value in (case.get("options") or {}).items():
+            options.setdefault(key, {}).setdefault(str(value), None)
+    return [key for key, values in options.items() if len(values) > 1 and all(key in (c.get("options") or {}) for c in cases)]
+
+
+def _grids(comparison, names):
+    """Change of a metric over two options that vary between cases of one workload, as heat maps."""
+    report, found = comparison.report, []
+    by_workload = {}
+    for case in report["cases"]:
+        by_workload.setdefault((case["workload"], case["cpus"]), []).append(case)
+    for (workload, _), cases in by_workload.items():
+        varying = _varying(cases)
+        if len(cases) < 4 or len(varying) < 2:
+            continue
+        down, across = sorted(varying, key=lambda k: -len({str(c["options"][k]) for c in cases}))[:2]
+        for result in report["comparisons"][:6]:
+            found += _grid(report, result, workload, cases, down, across, names)
+    return found
+
+
+def _grid(report, result, workload, cases, down, across, names):
+    options = {c["id"]: c["options"] for c in cases}
+    by_metric = {}
+    for row in result["metrics"]:
+        if row["case"] in options and row["effect"] and row["effect"].get("change_percent") is not None:
+            by_metric.setdefault(row["metric"], []).append(row)
+    found = []
+    for metric, rows in by_metric.items():
+        cells = {}
+        for row in rows:
+            place = (str(options[row["case"]][down]), str(options[row["case"]][across]))
+            cells.setdefault(place, []).append(row["effect"]["change_percent"])
+        if len(cells) < 4:
+            continue
+        cells = {place: (sum(v) / len(v), words.percent(sum(v) / len(v))) for place, v in cells.items()}
+        rows_, columns = (list(dict.fromkeys(str(c["options"][k]) for c in cases)) for k in (down, across))
+        title = f"{names['letter'][result['candidate']]}: {metric} by {down} (down) and {across} (across)"
+        picture = plots.heat_map(rows_, columns, cells, title, f"grid-{workload}-{metric}-{result['candidate']}")
+        found.append((f"{workload}: {metric}", picture))
+    return found

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""One self-contained report.html. The template escapes everything; markup comes from figures alone."""
+import json
+import shlex
+from pathlib import Path
+
+import jinja2
+
+from analysis.render import figures, words
+
+HERE = Path(__file__).resolve().parent
+SENTENCES = 4       # metrics told in words at the top, for each kernel
+ROWS = 400          # rows of a long table; the rest is in JSON and CSV
+
+
+def environment():
+    made = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+                              undefined=jinja2.StrictUndefined)
+    made.filters.update(number=words.number, percent=words.percent, p=words.p_value, spread=words.spread,
+                        plain=words.plain, signed=words.signed, json=_pretty)
+    made.globals.update(change=_change, needs=words.needs, interval=_interval, slug=_slug)
+    return made
+
+
+def _pretty(value):
+    return json.dumps(value, indent=1, ensure_ascii=False, default=str)
+
+
+def _slug(word):
+    return "".join(c if c.isalnum() else "-" for c in word)
+
+
+def _change(row):
+    effect = row["effect"]
+    return words.change(effect["change_percent"], effect["difference"]) if effect else "-"
+
+
+def _interval(row):
+    """'-3.1% to -2.7%', or in the metric's unit where percent says nothing."""
+    effect = row["effect"]
+    if not effect or "interval" not in effect:
+        return ""
+    low, high = effect["interval_percent"]
+    if low is None or high is None or max(abs(low), abs(high)) > words.HUGE_CHANGE:
+        return " to ".join(words.signed(x) for x in effect["interval"])
+    return f"{words.percent(low)} to {words.percent(high)}"
+
+
+def render(comparison):
+    report = comparison.report
+    ordered, letters = words.letters(report["kernels"])
+    names = {"letter": letters, "order": {k["id"]: i for i, k in enumerate(ordered)},
+             "label": {k["id"]: k["label"] for k in ordered}}
+    exact = None
+    if report["campaign"]["lane"] == "exact":
+        from analysis.render import exact as exact_tables
+        exact = exact_tables.html_tables(comparison, names)
+    c = report["campaign"]
+    return environment().get_template("report.html.j2").render(
+        report=report, c=c, kernels=ordered, names=names, title=_title(c), told=_told(report), exact=exact,
+        figures=figures.make(comparison, names), where=words.where(c), protocol=words.protocol(c),
+        command=_command(c), facts=_facts(report), configuration=_config_differences(comparison), rows_limit=ROWS,
+        sentences=SENTENCES)
+
+
+def _title(c):
+    series = c.get("series")
+    return f"{series['series']}: {series['title']}" if series else c["suite"] or "comparison"
+
+
+def _told(report):
+    """Candidate id -> the metrics that carry its verdict, the decided ones first."""
+    order = ["regressed", "improved", "changed", "real but small", "equivalent", "unchanged", "within schedule spread",
+             "inconclusive", "missing"]
+    return {result["candidate"]: sorted((r for r in result["metrics"] if r["verdict"] in order),
+                                        key=lambda r: order.index(r["verdict"])) for result in report["comparisons"]}
+
+
+def _command(c):
+    command = c.get("command") or []
+    return " ".join(shlex.quote(str(word)) for word in command) if isinstance(command, list) else str(command)
+
+
+def _facts(report):
+    """Rows of the provenance table: what, value."""
+    c, rows = report["campaign"], []
+    machine = c["machine"]
+    for key in ("created", "version", "id", "suite_hash", "seed"):
+        if c.get(key) is not None:
+            rows.append((key.replace("_", " "), c[key]))
+    rows += [("machine: " + key.replace("_", " "), value) for key, value in machine.items()
+             if isinstance(value, (str, int, float, bool)) and key != "schema"]
+    rows += [("guest: " + key.replace("_", " "), value) for key, value in (c.get("guest") or {}).items()]
+    return [(key, value if not isinstance(value, (dict, list)) else _pretty(value)) for key, value in rows]
+
+
+def _config_differences(comparison):
+    """Options of the effective configs that differ from the baseline's: kernel id -> [(option, baseline, kernel)]."""
+    campaign, configs = comparison.campaign, {}
+    for kernel in comparison.report["kernels"]:
+        for directory in campaign.directories:
+            path = directory / "kernels" / f"{kernel['id']}.config"
+            if path.is_file():
+                configs[kernel["id"]] = _config(path)
+    base = next(k["id"] for k in comparison.report["kernels"] if k["baseline"])
+    if base not in configs:
+        return {}
+    found = {}
+    for kernel, config in configs.items():
+        options = sorted(o for o in {*configs[base], *config} if configs[base].get(o) != config.get(o))
+        if kernel != base:
+            found[kernel] = [(o, configs[base].get(o, "not set"), config.get(o, "not set")) for o in options[:200]]
+    return found
+
+
+def _config(path):
+    options = {}
+    for line in path.read_text(errors="replace").splitlines():
+        if line.startswith("CONFIG_") and "=" in line:
+            option, value = line.split("=", 1)
+            options[option] = value
+    return options

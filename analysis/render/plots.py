@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Figures as inline SVG. They are drawn narrow, so that their text stays readable on a phone, and in colours that stand
+for CSS variables, so that they follow the page into dark mode and onto paper."""
+import io
+import re
+
+import matplotlib
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure
+from markupsafe import Markup, escape
+
+from analysis.render import words
+
+INK, MUTED, RULE, BAND, PAPER = "#0a0b0c", "#1a1b1c", "#2a2b2c", "#3a3b3c", "#4a4b4c"
+SERIES = [f"#c0de{i:02x}" for i in range(8)]
+VARIABLES = {INK: "--ink", MUTED: "--muted", RULE: "--rule", BAND: "--band", PAPER: "--paper",
+             **{colour: f"--k{i}" for i, colour in enumerate(SERIES)}}
+MARKERS = "osD^vPXh"
+WIDTH = 3.7         # inches: 355 CSS pixels
+DETAILED = 10       # kernels; with more, points give way to median and range
+
+matplotlib.rcParams.update({
+    "svg.fonttype": "none", "text.parse_math": False, "font.size": 8, "axes.labelsize": 8, "axes.titlesize": 8,
+    "xtick.labelsize": 7.5, "ytick.labelsize": 7.5, "legend.fontsize": 7.5, "axes.edgecolor": RULE, "axes.labelcolor": INK,
+    "text.color": INK, "xtick.color": MUTED, "ytick.color": MUTED, "axes.spines.top": False, "axes.spines.right": False,
+    "axes.facecolor": "none", "figure.facecolor": "none", "grid.color": RULE, "grid.linewidth": 0.5, "axes.axisbelow": True,
+    "legend.frameon": False, "lines.linewidth": 1.4, "axes.formatter.useoffset": False})
+
+
+def figure(height, width=WIDTH):
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasSVG(made)
+    return made
+
+
+def colour(place):
+    return SERIES[place % len(SERIES)]
+
+
+def svg(made, alt, salt):
+    """The figure as markup, with its text alternative; ids are made unique by `salt`."""
+    buffer = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": salt}):
+        made.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None, "Format": None, "Type": None})
+    text = buffer.getvalue()
+    text = text[text.index("<svg"):]
+    text = re.sub(r"<metadata>.*?</metadata>|<style type=\"text/css\">.*?</style>", "", text, flags=re.S)
+    text = re.sub(r"font: ([\d.]+)px [^;\"]*", r"font-size: \1px", text)
+    text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.S)
+    text = re.sub(r"(\d\.\d\d)\d{3,}", r"\1", text)
+    for shade, variable in VARIABLES.items():
+        text = text.replace(shade, f"var({variable})")
+    # Ids of groups ("figure_1") repeat from figure to figure and nothing refers to them.
+    text = re.sub(r" id=\"(?:figure|axes|patch|line2d|text|xtick|ytick|matplotlib\.axis|PathCollection|LineCollection|"
+                  r"legend|PolyCollection|QuadMesh)_\d+\"", "", text)
+    head, rest = text.split(">", 1)
+    box = re.search(r'viewBox="[^"]*"', head).group(0)
+    return Markup(f'<svg class="plot" role="img" aria-label="{escape(alt)}" {box} xmlns="http://www.w3.org/2000/svg" '
+                  f'xmlns:xlink="http://www.w3.org/1999/xlink">{rest}')
+
+
+def _short(text, limit=44):
+    text = words.plain(text)
+    return text if len(text) <= limit else text[:limit // 2 - 1] + "…" + text[-(limit // 2):]
+
+
+def _percent_axis(axes, margin, extreme):
+    """Linear about the margin and logarithmic beyond: 2% and 100% both stay readable."""
+    axes.set_xscale("symlog", linthresh=max(2 * margin, 1e-6), linscale=0.8)
+    reach = max(extreme * 1.3, 3 * margin)
+    ticks = [t for t in (1, 3, 10, 30, 100, 300, 1000, 3000, 10000) if 2.5 * margin < t <= reach][-2:]
+    marks = sorted({-margin, 0.0, margin, *ticks, *(-t for t in ticks)})
+    axes.set_xticks(marks, [f"{m:+g}%" if m else "0" for m in marks])
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(-reach, reach)
+
+
+def forest(rows, margin, names, salt):
+    """Change in percent with 95% interval of each metric; the margin of interest as a band. rows: (candidate id, row)."""
+    drawn = [(c, r) for c, r in rows if r["effect"] and r["effect"].get("change_percent") is not None
+             and (r["effect"].get("interval_percent") or [None])[0] is not None]
+    if not drawn:
+        return None
+    many = len(drawn) > 24
+    made = figure(0.75 + (0.16 if many else 0.36) * len(drawn))
+    axes = made.add_subplot()
+    extreme, told = margin, []
+    axes.axvspan(-margin, margin, color=BAND, linewidth=0)
+    axes.axvline(0, color=RULE, linewidth=0.8)
+    for place, (candidate, row) in enumerate(drawn):
+        e, y = row["effect"], -place
+        low, high = e["interval_percent"]
+        extreme = max(extreme, *(abs(x) for x in (low, high, e["change_percent"])))
+        strong = row["judged"] == "verdict"
+        shade = colour(names["order"][candidate])
+        axes.plot([low, high], [y, y], color=shade, alpha=1 if strong else 0.6, linestyle="-" if strong else ":")
+        axes.plot([e["change_percent"]], [y], "o" if strong else "s", color=shade, markersize=5,
+                  markerfacecolor=shade if strong else PAPER)
+        label = _short(f"{names['letter'][candidate]}  {row['metric']}" + (f" · {row['case_name']}" if not many else ""))
+        where = "left" if e["change_percent"] < 0 else "right"
+        if many:
+            axes.annotate(names["letter"][candidate], (e["change_percent"], y), fontsize=6, xytext=(4, 3),
+                          textcoords="offset points")
+        else:
+            axes.annotate(label, (0.5, y), xycoords=("axes fraction", "data"), ha="center", fontsize=7.5,
+                          xytext=(0, 6), textcoords="offset points")
+        told.append(f"{names['letter'][candidate]} {row['metric']} {words.percent(e['change_percent'])}, {where} of zero")
+    _percent_axis(axes, margin, extreme)
+    axes.set_ylim(-len(drawn) + 0.4, 0.85)
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel(f"change against the baseline, 95% interval; band: ±{margin:g}%")
+    return svg(made, "Forest plot of effect sizes: " + "; ".join(told[:12]), salt)
+
+
+def points(rows, names, salt):
+    """Every boot of each kernel for one metric; rows: one a kernel, from report['points']."""
+    rows = [r for r in rows if r["values"]]
+    if not rows:
+        return None
+    rows = sorted(rows, key=lambda r: names["order"][r["kernel"]])
+    detailed = len(rows) <= DETAILED
+    made = figure(0.75 + 0.34 * len(rows) if detailed else 0.8 + 0.13 * len(rows))
+    axes = made.add_subplot()
+    told = []
+    for place, row in enumerate(rows):
+        values, shade = row["values"], colour(names["order"][row["kernel"]])
+        middle = sorted(values)[len(values) // 2]
+        if detailed:
+            spread = [(-place - 0.22 + 0.44 * i / max(len(values) - 1, 1)) for i in range(len(values))]
+            axes.plot(values, spread[::-1], MARKERS[names["order"][row["kernel"]] % len(MARKERS)], color=shade, markersize=4,
+                      alpha=0.85, markeredgewidth=0)
+            axes.plot([middle, middle], [-place - 0.34, -place + 0.34], color=INK, linewidth=1.2)
+        else:
+            axes.plot([min(values), max(values)], [-place, -place], color=shade)
+            axes.plot([middle], [-place], "o", color=shade, markersize=3)
+        told.append(f"{names['letter'][row['kernel']]} median {words.number(middle)} of {len(values)} boots")
+    axes.set_yticks([-i for i in range(len(rows))], [names["letter"][r["kernel"]] for r in rows])
+    axes.set_ylim(-len(rows) + 0.4, 0.6)
+    axes.grid(axis="x")
+    axes.tick_params(axis="y", length=0, colors=INK)
+    _nice_axis(axes.xaxis)
+    axes.set_xlabel(_short(rows[0]["unit"] or rows[0]["metric"], 50))
+    return svg(made, f"Value of each boot, {rows[0]['metric']}: " + "; ".join(told[:12]), salt)
+
+
+def _nice_axis(axis):
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+    axis.set_major_locator(MaxNLocator(5))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: words.number(value)))
+
+
+def flushes(by_kernel, names, title, salt):
+    """Bars of flushes an iteration, by label; by_kernel: [(kernel id, {label: count an iteration})]."""
+    labels = list(dict.fromkeys(label for _, counts in by_kernel for label in counts))
+    if not labels:
+        return None
+    made = figure(0.7 + (0.2 + 0.14 * len(by_kernel)) * len(labels))
+    axes = made.add_subplot()
+    height = 0.7 / len(by_kernel)
+    largest = max((v for _, counts in by_kernel for v in counts.values()), default=1) or 1
+    told = []
+    for k, (kernel, counts) in enumerate(by_kernel):
+        for place, label in enumerate(labels):
+            value, y = counts.get(label, 0), -place - (k - (len(by_kernel) - 1) / 2) * height
+            axes.barh(y, value, height * 0.88, color=colour(names["order"][kernel]), linewidth=0)
+            axes.annotate(f"{names['letter'][kernel]} {words.number(value)}", (value, y), va="center", fontsize=7,
+                          xytext=(3, 0), textcoords="offset points")
+            told.append(f"{names['letter'][kernel]} {label} {words.number(value)}")
+    axes.set_yticks([-i for i in range(len(labels))], [_short(label, 26) for label in labels])
+    axes.tick_params(axis="y", length=0, colors=INK)
+    axes.set_xlim(0, largest * 1.25)
+    _nice_axis(axes.xaxis)
+    axes.grid(axis="x")
+    axes.set_xlabel(title)
+    return svg(made, f"{title}: " + "; ".join(told[:16]), salt)
+
+
+def curve(rows, names, unit, salt, flagged=()):
+    """A metric over CPUs; rows: kernel id -> [(cpus, median, low, high)]. flagged: CPUs whose tick share is large."""
+    made = figure(2.5)
+    axes = made.add_subplot()
+    told, cpus = [], sorted({c for points_ in rows.values() for c, *_ in points_})
+    values = [v for points_ in rows.values() for _, v, *_ in points_]
+    for kernel, points_ in rows.items():
+        shade, place = colour(names["order"][kernel]), names["order"][kernel]
+        x, y, low, high = (list(column) for column in zip(*sorted(points_)))
+        axes.fill_between(x, low, high, color=shade, alpha=0.2, linewidth=0)
+        axes.plot(x, y, MARKERS[place % len(MARKERS)] + "-", color=shade, markersize=4)
+        axes.annotate(names["letter"][kernel], (x[-1], y[-1]), color=INK, xytext=(5, 0), textcoords="offset points",
+                      va="center")
+        told.append(f"{names['letter'][kernel]} from {words.number(y[0])} at {x[0]} to {words.number(y[-1])} at {x[-1]} CPUs")
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(cpus, [f"{c}*" if c in flagged else str(c) for c in cpus])
+    axes.set_xticks([], minor=True)
+    if min(values) > 0 and max(values) / min(values) > 20:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=min(0, *values))
+        _nice_axis(axes.yaxis)
+    axes.grid(axis="y")
+    axes.set_xlabel("CPUs")
+    axes.set_ylabel(_short(unit, 40))
+    return svg(made, "Curve over CPUs: " + "; ".join(told[:12]), salt)
+
+
+def heat_map(rows, columns, cells, title, salt):
+    """cells: (row, column) -> (value, text). Colour by sign and size, the text says the value."""
+    made = figure(0.9 + 0.27 * len(rows))
+    axes = made.add_subplot()
+    largest = max((abs(v) for v, _ in cells.values()), default=1) or 1
+    told = []
+    from matplotlib.patches import Rectangle
+    for (row, column), (value, text) in cells.items():
+        x, y = columns.index(column), -rows.index(row)
+        shade = SERIES[1] if value < 0 else SERIES[2]
+        axes.add_patch(Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, facecolor=shade, alpha=0.08 + 0.42 * abs(value) / largest,
+                                 linewidth=0))
+        axes.text(x, y, text, ha="center", va="center", fontsize=7)
+        told.append(f"{row} {column} {text}")
+    axes.set_xlim(-0.5, len(columns) - 0.5)
+    axes.set_ylim(-len(rows) + 0.5, 0.5)
+    axes.set_xticks(range(len(columns)), [_short(str(c), 14) for c in columns], rotation=25 if len(columns) > 4 else 0)
+    axes.set_yticks([-i for i in range(len(rows))], [_short(str(r), 20) for r in rows])
+    axes.tick_params(length=0, colors=INK)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.set_title(_short(title, 60), loc="left")
+    return svg(made, f"Heat map, {title}: " + "; ".join(told[:30]), salt)

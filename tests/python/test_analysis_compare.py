@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""From a campaign directory to verdict, text, report and exit status."""
+import json
+
+import pytest
+from campaigns import Builder, unmap_inaccessible
+
+from analysis.cli import main
+from analysis.compare import compare
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    return unmap_inaccessible().write(tmp_path_factory.mktemp("demo") / "campaign")
+
+
+def test_demo_verdict_and_classes(demo):
+    report = compare([demo]).report
+    rows = {row["metric"]: row for row in report["comparisons"][0]["metrics"]}
+    flushes = rows["flushes-beyond-floor-per-migrated-page"]
+    assert flushes["verdict"] == "improved" and flushes["direction"] == "better"
+    assert flushes["baseline"]["median"] == pytest.approx(1, abs=0.05)
+    assert flushes["candidate"]["median"] == pytest.approx(0, abs=0.05)
+    assert flushes["effect"]["p"] == pytest.approx(2 / 2 ** 8)
+    assert rows["score"]["verdict"] == "not comparable"
+    assert rows["interrupts.TLB:TLB_shootdowns"]["verdict"] == "shown"
+    assert report["comparisons"][0]["family"] == 1 and report["exit_status"] == 0
+
+
+def test_demo_claims(demo, capsys):
+    states = {row["name"]: row["status"] for row in compare([demo]).report["claims"]}
+    assert states == {"flushes-gone": "holds", "tlb-interrupts": "holds in direction", "score": "not shown here"}
+    assert main(["claims", str(demo)]) == 0
+    assert "HOLDS: TLB-flush IPIs" in capsys.readouterr().out
+
+
+def test_text_keeps_to_72_columns(demo, capsys):
+    assert main(["compare", str(demo)]) == 0
+    text = capsys.readouterr().out
+    assert max(len(line) for line in text.splitlines()) <= 72
+    assert "IMPROVED" in text and "flushes/page" in text and "n 8" in text
+
+
+def test_turned_round_is_a_regression(demo, capsys):
+    assert main(["compare", str(demo), "--baseline", "deb:6.12+unmap-inaccessible/with"]) == 1
+    text = capsys.readouterr().out
+    assert "REGRESSED" in text and "worse" in text
+
+
+def test_report_is_written_beside_the_records(demo):
+    assert main(["compare", str(demo), "--format", "html"]) == 0
+    page = (demo / "report.html").read_text()
+    assert "<script" not in page and "http://" not in page.replace("http://www.w3.org", "")
+    assert page.count("<svg") == page.count('role="img" aria-label=')
+
+
+def test_json_has_no_nan(demo, capsys):
+    assert main(["compare", str(demo), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out, parse_constant=lambda c: pytest.fail(c))["schema"] == "shootdown-compare-1"
+
+
+def simple(outcomes=None, baseline=(100, 1), candidate=(100, 1), blocks=8, lane="host", seed=3):
+    suite = {"suite": "simple", "margin-percent": 2, "derived": [], "primary": {lane: [{"case": "c", "metric": "score"}]}}
+    b = Builder(lane=lane, accelerator="kvm", blocks=blocks, suite=suite, seed=seed)
+    kernels = [b.kernel("old"), b.kernel("new")]
+    case = b.case("c")
+    for block in range(blocks):
+        for kernel, (mean, sd) in zip(kernels, (baseline, candidate)):
+            score = b.random.normal(mean, sd)
+            outcome = (outcomes or {}).get((block, kernels.index(kernel)), "ok")
+            b.boot(block, kernel, {case: [{"metrics": {"score": score + b.random.normal(0, 0.1)}} for _ in range(4)]},
+                   outcome=outcome, detail=f"{outcome} detail" if outcome != "ok" else "")
+    return b
+
+
+@pytest.mark.parametrize("candidate, word, status", [
+    ((100, 0.3), "equivalent", 0), ((90, 0.5), "regressed", 1), ((110, 0.5), "improved", 0), ((101, 0.1), "real but small", 0)])
+def test_verdicts(tmp_path, candidate, word, status):
+    report = compare([simple(baseline=(100, 0.3), candidate=candidate).write(tmp_path / "c")]).report
+    assert report["comparisons"][0]["metrics"][0]["verdict"] == word
+    assert report["exit_status"] == status
+
+
+def test_noise_is_inconclusive_and_says_how_many_blocks(tmp_path):
+    report = compare([simple(baseline=(100, 6), candidate=(100, 6)).write(tmp_path / "c")]).report
+    row = report["comparisons"][0]["metrics"][0]
+    assert row["verdict"] == "inconclusive" and row["blocks_needed"] > 8 and report["exit_status"] == 125
+
+
+def test_failures_of_the_candidate_alone_are_broken(tmp_path, capsys):
+    path = simple(outcomes={(2, 1): "panic"}).write(tmp_path / "c")
+    assert main(["compare", str(path)]) == 1
+    text = capsys.readouterr().out
+    assert "BROKEN" in text and "panic, 1 of 8 boots" in text and text.index("panic") < text.index("BROKEN")
+
+
+def test_failures_of_both_are_shown_and_not_broken(tmp_path):
+    report = compare([simple(outcomes={(2, 1): "oops", (3, 0): "oops"}).write(tmp_path / "c")]).report
+    assert not report["comparisons"][0]["broken"] and len(report["failures"]) == 2
+    assert report["comparisons"][0]["metrics"][0]["effect"]["n"] == 6
+
+
+def test_host_errors_drop_the_block_and_break_nothing(tmp_path):
+    report = compare([simple(outcomes={(2, 1): "host-error"}).write(tmp_path / "c")]).report
+    assert not report["comparisons"][0]["broken"]
+    assert report["comparisons"][0]["metrics"][0]["effect"]["n"] == 7
+    assert report["kernels"][1]["boots"] == {"planned": 8, "run": 8, "failed": 0, "dropped": 1}
+
+
+def test_a_missing_value_is_never_zero(tmp_path):
+    b = simple()
+    for record in b.records:
+        for iteration in record["iterations"]:
+            iteration["metrics"] = {}
+            iteration["missing"] = {"score": "no clock"}
+    report = compare([b.write(tmp_path / "c")]).report
+    row = report["comparisons"][0]["metrics"][0]
+    assert row["verdict"] == "missing" and row["reason"] == "no clock" and row["candidate"] is None
+    assert report["exit_status"] == 125
