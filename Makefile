@@ -69,7 +69,8 @@ FALLBACK_numa := -lnuma
 FALLBACK_yaml-0.1 := -lyaml
 HARNESS_LIBS := $(call pkg_libs,$(HARNESS_PKG)) -lpthread -lm
 RUNNER_LIBS := $(call pkg_libs,$(RUNNER_PKG)) -lpfm -lz -lpthread -lm
-GUEST_LIBS := $(call pkg_libs,jansson) -lz -llzma
+# The guest has its libraries in /lib, whatever the distribution's loader searches by itself.
+GUEST_LIBS := $(call pkg_libs,jansson) -lz -Wl,-rpath,/lib
 
 PROGRAMS := $(addprefix $(BUILD)/workloads/,$(WORKLOADS)) $(addprefix $(BUILD)/workloads/helpers/,$(HELPERS)) \
 	$(if $(GUEST_SRC),$(BUILD)/guest/init)

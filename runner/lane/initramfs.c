@@ -185,55 +185,6 @@ int initramfs_add_file(struct initramfs *initramfs, const char *path, const char
 	return error ? error : add(initramfs, path, entry);
 }
 
-static int read_plain(struct archive *archive, struct entry *file)
-{
-	struct archive_entry *entry;
-	size_t room = 0;
-
-	if (archive_read_next_header(archive, &entry) != ARCHIVE_OK)
-		return -EBADMSG;
-	for (;;) {
-		la_ssize_t size;
-
-		if (room - file->size < 65536) {
-			char *grown;
-
-			room = room ? room * 2 : 262144;
-			grown = room <= FILE_LIMIT ? realloc(file->data, room) : NULL;
-			if (!grown)
-				return -ENOMEM;
-			file->data = grown;
-		}
-		size = archive_read_data(archive, file->data + file->size, room - file->size);
-		if (size < 0)
-			return -EBADMSG;
-		if (!size)
-			return 0;
-		file->size += (size_t)size;
-	}
-}
-
-int initramfs_add_decompressed(struct initramfs *initramfs, const char *path, const char *host_path, unsigned int mode)
-{
-	struct entry entry = { .mode = S_IFREG | mode };
-	struct archive *archive = archive_read_new();
-	int error;
-
-	if (!archive)
-		return -ENOMEM;
-	archive_read_support_filter_all(archive);
-	archive_read_support_format_raw(archive);
-	error = archive_read_open_filename(archive, host_path, 65536) == ARCHIVE_OK ? 0 : -archive_errno(archive);
-	if (!error)
-		error = read_plain(archive, &entry);
-	archive_read_free(archive);
-	if (error) {
-		free(entry.data);
-		return error > 0 ? -EIO : error;
-	}
-	return add(initramfs, path, entry);
-}
-
 int initramfs_add_directory(struct initramfs *initramfs, const char *path, unsigned int mode)
 {
 	return add(initramfs, path, (struct entry){ .mode = S_IFDIR | mode });

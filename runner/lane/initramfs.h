@@ -26,8 +26,6 @@ void initramfs_free(struct initramfs *initramfs);
  */
 int initramfs_add_data(struct initramfs *initramfs, const char *path, const void *data, size_t size, unsigned int mode);
 int initramfs_add_file(struct initramfs *initramfs, const char *path, const char *host_path, unsigned int mode);
-/* As add_file, but what is compressed (xz, zstd, gzip) is stored plain. */
-int initramfs_add_decompressed(struct initramfs *initramfs, const char *path, const char *host_path, unsigned int mode);
 int initramfs_add_directory(struct initramfs *initramfs, const char *path, unsigned int mode);
 int initramfs_add_link(struct initramfs *initramfs, const char *path, const char *target);
 int initramfs_add_character_device(struct initramfs *initramfs, const char *path, unsigned int major, unsigned int minor);

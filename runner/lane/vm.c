@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* The vm lane: a kernel in QEMU, under KVM where that is proved to work, else under multi-threaded TCG. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../common/files.h"
+#include "guest-boot.h"
+#include "initramfs.h"
+#include "job.h"
+#include "kvm.h"
+#include "qemu.h"
+
+/* Until the first case starts. Generous: on a busy host a TCG guest with many CPUs takes its time. */
+#define BOOT_SECONDS 90
+#define BOOT_SECONDS_PER_CPU 4
+#define POWER_OFF_SECONDS 0
+
+struct vm_session {
+	const struct qemu_machine *machine;
+	char *directory;
+	char *base_path;		/* base.cpio */
+	struct initramfs *base;
+	const char *accelerator;
+	char cpu_model[32];
+	json_t *facts;
+};
+
+static int find_machine(const char *architecture, const struct qemu_machine **machine, char *version, size_t version_size,
+			char *reason, size_t reason_size)
+{
+	int error;
+
+	*machine = qemu_machine_find(architecture);
+	if (!*machine) {
+		snprintf(reason, reason_size, "architecture %s is not known to the guest lanes", architecture);
+		return -EOPNOTSUPP;
+	}
+	error = qemu_version(*machine, version, version_size);
+	if (error == -ENOENT)
+		snprintf(reason, reason_size, "%s is not installed; install package %s", (*machine)->binary, (*machine)->package);
+	else if (error)
+		snprintf(reason, reason_size, "%s --version: %s", (*machine)->binary, strerror(-error));
+	return error;
+}
+
+static json_t *make_facts(const struct qemu_machine *machine, const char *version, const struct kvm_answer *kvm)
+{
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:{}}",
+			 "accelerator", kvm->works ? "kvm" : "tcg",
+			 "accelerator_mode", kvm->works ? "hardware" : "multi-threaded",
+			 "kvm", kvm->works ? "works" : "not used",
+			 "kvm_reason", kvm->reason,
+			 "qemu_version", version,
+			 "cpu_model", kvm->works ? kvm->cpu_model : machine->tcg_cpu,
+			 "machine_type", machine->machine,
+			 "missing");
+}
+
+static int vm_probe(const char *architecture, struct lane_facts *facts)
+{
+	const struct qemu_machine *machine;
+	struct kvm_answer kvm;
+	char version[32];
+	int error;
+
+	error = find_machine(architecture, &machine, version, sizeof(version), facts->reason, sizeof(facts->reason));
+	if (error)
+		return error;
+	kvm_prove(machine, version, &kvm);
+	facts->reason[0] = '\0';
+	facts->facts = make_facts(machine, version, &kvm);
+	return facts->facts ? 0 : -ENOMEM;
+}
+
+static void vm_cleanup(void *opaque)
+{
+	struct vm_session *session = opaque;
+
+	if (!session)
+		return;
+	if (session->base_path)
+		unlink(session->base_path);
+	initramfs_free(session->base);
+	json_decref(session->facts);
+	free(session->base_path);
+	free(session->directory);
+	free(session);
+}
+
+static int vm_prepare(const char *directory, const char *architecture, void **opaque, char *reason, size_t reason_size)
+{
+	struct vm_session *session = calloc(1, sizeof(*session));
+	struct kvm_answer kvm;
+	char version[32];
+	int error;
+
+	if (!session)
+		return -ENOMEM;
+	error = find_machine(architecture, &session->machine, version, sizeof(version), reason, reason_size);
+	if (!error)
+		error = guest_base_make(architecture, &session->base, reason, reason_size);
+	if (error) {
+		vm_cleanup(session);
+		return error;
+	}
+	kvm_prove(session->machine, version, &kvm);
+	session->accelerator = kvm.works ? "kvm" : "tcg,thread=multi";
+	snprintf(session->cpu_model, sizeof(session->cpu_model), "%s", kvm.works ? kvm.cpu_model : session->machine->tcg_cpu);
+	session->facts = make_facts(session->machine, version, &kvm);
+	session->directory = strdup(directory);
+	session->base_path = text_format("%s/base-%ld.cpio", directory, (long)getpid());
+	error = make_directories(directory);
+	if (!error)
+		error = initramfs_write(session->base, NULL, session->base_path);
+	if (error) {
+		snprintf(reason, reason_size, "%s: %s", session->base_path, strerror(-error));
+		vm_cleanup(session);
+		return error;
+	}
+	*opaque = session;
+	return 0;
+}
+
+/* The archive of one boot: the base, and the job behind it. */
+static int write_initramfs(const struct vm_session *session, const struct boot_request *request, const char *path,
+			   char *reason, size_t reason_size)
+{
+	struct guest_job job = {
+		.architecture = request->architecture,
+		.kernel = request->kernel,
+		.cases = request->cases,
+		.case_count = request->case_count,
+	};
+	struct initramfs *initramfs;
+	int error = initramfs_new(session->base, &initramfs);
+
+	if (error)
+		return error;
+	error = guest_job_add(initramfs, &job, reason, reason_size);
+	if (!error) {
+		error = initramfs_write(initramfs, session->base_path, path);
+		if (error)
+			snprintf(reason, reason_size, "%s: %s", path, strerror(-error));
+	}
+	initramfs_free(initramfs);
+	return error;
+}
+
+static int keep_file(void *context, const char *name, const void *data, size_t size)
+{
+	const struct boot_request *request = context;
+	char *path = text_format("%s/%s", request->raw_directory, name);
+	int error = write_file(path, data, size);
+
+	free(path);
+	return error;
+}
+
+static int boot(const struct vm_session *session, const struct boot_request *request, const char *initramfs,
+		const struct boot_sink *sink, struct boot_result *result)
+{
+	char *command_line = guest_command_line(session->machine, request->kernel, request->boot_parameters);
+	unsigned int *limits = calloc(request->case_count + 1, sizeof(*limits));
+	struct guest_boot options = {
+		.qemu = {
+			.machine = session->machine,
+			.accelerator = session->accelerator,
+			.cpu_model = session->cpu_model,
+			.cpus = request->cpus,
+			.nodes = request->nodes,
+			.memory_bytes = request->memory_bytes,
+			.kernel = request->kernel->image,
+			.initrd = initramfs,
+			.append = command_line,
+		},
+		.virtio_channel = true,
+		.second_port = true,
+		.case_count = request->case_count,
+		.case_seconds = limits,
+		.boot_seconds = BOOT_SECONDS + BOOT_SECONDS_PER_CPU * request->cpus,
+		.power_off_seconds = POWER_OFF_SECONDS,
+		.raw_directory = request->raw_directory,
+		.facts = session->facts,
+		.sink = sink,
+		.hooks = { .context = (void *)request, .file = request->raw_directory ? keep_file : NULL },
+		.terminal_input = -1,
+		.terminal_output = -1,
+	};
+	int error = -ENOMEM;
+
+	if (limits) {
+		for (size_t i = 0; i < request->case_count; i++)
+			limits[i] = request->cases[i].timeout_seconds;
+		error = guest_boot_run(&options, result);
+	}
+	free(limits);
+	free(command_line);
+	return error;
+}
+
+static int vm_run(void *opaque, const struct boot_request *request, const struct boot_sink *sink, struct boot_result *result)
+{
+	const struct vm_session *session = opaque;
+	char *path = text_format("%s/boot-%04u-%ld.cpio", session->directory, request->index, (long)getpid());
+	char reason[sizeof(result->detail)] = "";
+	int error;
+
+	error = write_initramfs(session, request, path, reason, sizeof(reason));
+	if (error) {
+		*result = (struct boot_result){ .outcome = BOOT_HOST_ERROR, .seconds_to_workload = __builtin_nan("") };
+		snprintf(result->detail, sizeof(result->detail), "%s", reason[0] ? reason : strerror(-error));
+		error = 0;
+	} else {
+		error = boot(session, request, path, sink, result);
+	}
+	unlink(path);
+	free(path);
+	return error;
+}
+
+static const struct lane vm_lane = {
+	.name = "vm",
+	.summary = "boots the kernel in QEMU: KVM where it is proved to work, else multi-threaded TCG",
+	.probe = vm_probe,
+	.prepare = vm_prepare,
+	.run = vm_run,
+	.cleanup = vm_cleanup,
+};
+LANE_REGISTER(vm_lane);
