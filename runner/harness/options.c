@@ -336,7 +336,7 @@ void options_help(const struct option_table *table, FILE *stream)
 		help_value(row, stream);
 		fprintf(stream, "\n        %s", row->help ? row->help : "");
 		if (row->default_text)
-			fprintf(stream, "%s[default %s%s", row->help ? " " : "", row->default_text, "");
+			fprintf(stream, " [default %s", row->default_text);
 		if (row->default_text && row_is_number(row) && row->unit && row->type == OPTION_COUNT)
 			fprintf(stream, " %s", row->unit);
 		if (row->default_text && row_is_number(row) && row->maximum)

@@ -85,7 +85,7 @@ static void print_metrics(const struct workload *described, const json_t *iterat
 /* The many counters of /proc/vmstat are for --json; what this suite is about is shown. */
 static bool worth_showing(const char *key)
 {
-	return strncmp(key, "proc-vmstat.", 12) || strstr(key, "tlb");
+	return strncmp(key, "proc-vmstat.", 12) || !strncmp(key + 12, "nr_tlb_", 7);
 }
 
 static const json_t *last_iteration(const json_t *iterations)

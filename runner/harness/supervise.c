@@ -45,6 +45,12 @@ static int start_measuring(struct supervision *supervision)
 		run->frame_fd = ends[1];
 	}
 	fflush(NULL);
+	/*
+	 * The child must begin where it will stay: a CPU that it only passed through would keep a bit in its mm's
+	 * cpumask, and get a flush IPI that belongs to nothing.
+	 */
+	if (!run->workload->unpinned)
+		pin_to_cpu(run->placement.places[0].cpu);
 	supervision->pid = fork();
 	if (supervision->pid < 0)
 		return -errno;

@@ -56,7 +56,7 @@ struct probe {
 };
 
 #define PROBE_REGISTER(probe_struct) \
-	static const struct probe *const probe_entry __attribute__((used, section("shootdown_probes"))) = &(probe_struct)
+	static const struct probe *const probe_struct##_entry __attribute__((used, section("shootdown_probes"))) = &(probe_struct)
 
 /* Iterates: probe_next(NULL) is the first. */
 const struct probe *const *probe_next(const struct probe *const *previous);
@@ -81,6 +81,22 @@ void probes_facts(json_t *facts, json_t *missing);
 extern const char *probe_root;
 /* Whole file below probe_root; caller frees. -errno. */
 int probe_read_file(const char *path, char **text);
+
+/* A file that is read before and after the ROI through one descriptor, into memory that is kept. */
+struct sampled_file {
+	const char *path;
+	int fd;
+	char *text[2];		/* NUL-terminated; before, after */
+	size_t capacity[2];
+	int error[2];		/* -errno of each reading */
+};
+
+void sampled_open(struct sampled_file *file, const char *path);
+void sampled_read(struct sampled_file *file, int which);
+void sampled_close(struct sampled_file *file);
+/* First error of the two readings; 0 when both stand. */
+int sampled_error(const struct sampled_file *file);
+
 void probe_missing(json_t *missing, const char *key, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif
