@@ -103,10 +103,12 @@ $(BUILD)/object/runner/common/paths.o: OUR_CFLAGS += -DSHOOTDOWN_PREFIX='"$(PREF
 
 # A workload names further libraries in its own file: // libs: liburing
 workload_libs = $(call pkg_libs,$(shell sed -n 's|^// libs: *||p' workloads/$(1).c))
-$(BUILD)/workloads/%: $(BUILD)/object/workloads/%.o $(HARNESS_OBJ) $(BUILD)/compile-flags
+# One that is long keeps parts of itself in workloads/NAME/.
+.SECONDEXPANSION:
+$(BUILD)/workloads/%: $(BUILD)/object/workloads/%.o $$(call object,$$(wildcard workloads/$$*/*.c)) $(HARNESS_OBJ) $(BUILD)/compile-flags
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) -o $@ $< $(HARNESS_OBJ) $(HARNESS_LIBS) $(call workload_libs,$*)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(HARNESS_LIBS) $(call workload_libs,$*)
 # Helpers are static: a compiler job must not become a benchmark of the dynamic linker. Sanitizers cannot be static.
 $(BUILD)/workloads/helpers/%: workloads/helpers/%.c $(BUILD)/compile-flags
 	$(call say,LINK,$@)

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * The vm-scalability case of this name: a process that has populated a private
  * mapping of /dev/zero forks one child, whose threads share it and store into

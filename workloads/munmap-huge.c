@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-or-later */
+// SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Unmaps one huge populated range; nothing else is in the region of interest.
  * What it costs is clearing entries, freeing pages and page tables, and telling
