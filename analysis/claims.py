@@ -5,6 +5,7 @@ from analysis.errors import CANNOT_TELL, OK, REGRESSION
 from analysis.metrics import judged
 
 HOLDS, IN_DIRECTION, CONTRADICTED, NOT_SHOWN = "holds", "holds in direction", "contradicted", "not shown here"
+CAPPED = "a schedule count: who runs when is the emulator's, so that only the direction counts"
 SIZE_SHARE = 0.5    # a published change without bounds of its own is shown when at least half of it is
 
 
@@ -64,7 +65,7 @@ def _measure(campaign, metrics, claim, case, kernels, row):
         row["reason"] = overcommitted or "a time, and time in a translated guest (TCG) says nothing about hardware"
         return
     seen = _exact_direction(sides, metric) if campaign.exact else _timed_direction(campaign, case, key, kernels, metric)
-    _decide(claim, row, *seen, capped=how == "shown" and not campaign.exact)
+    _decide(claim, row, *seen, capped=how == "shown")
 
 
 def _exact_direction(sides, metric):
@@ -99,7 +100,7 @@ def _decide(claim, row, sign, certain, equal, capped):
     else:
         fits, why = _size(claim, row["measured"])
         row["status"] = HOLDS if fits and not capped else IN_DIRECTION
-        row["reason"] = why if not fits else "how often CPUs meet is the emulator's: only the direction counts" if capped else why
+        row["reason"] = why if not fits else CAPPED if capped else why
 
 
 def _size(claim, measured):

@@ -43,7 +43,9 @@ def primaries(campaign):
     if declared is None:
         key = "total:work-instructions/op" if campaign.exact else "score"
         return [(case, key) for case in campaign.cases]
-    return [(case, row["metric"]) for row in declared for case in campaign.cases_named(row["case"], row.get("cpus"))]
+    chosen = [(case, row["metric"]) for row in declared for case in campaign.cases_named(row["case"], row.get("cpus"))]
+    order = [case["id"] for case in campaign.cases]
+    return sorted(chosen, key=lambda pair: order.index(pair[0]["id"]))
 
 
 def compare(directories, wanted_baseline=None):
@@ -67,6 +69,9 @@ def compare(directories, wanted_baseline=None):
               "cases": [_case(case) for case in campaign.cases], "failures": _failures(campaign),
               "comparisons": comparisons, "claims": checked, "points": _points(campaign, chosen, metrics),
               "warnings": [*campaign.warnings, *_warnings(campaign, chosen)]}
+    if campaign.exact:
+        from analysis.exactlane import tick_heavy_cpus
+        report["tick_heavy_cpus"] = tick_heavy_cpus(campaign)
     report["verdict"] = _headline(comparisons)
     report["exit_status"] = exit_status(comparisons)
     return Comparison(campaign, metrics, report, screens)
@@ -117,8 +122,8 @@ def _primary(campaign, metrics, case, key, baseline, candidate):
         return row
     margin = campaign.margin(case, key)
     if campaign.exact:
-        row["verdict"] = verdict.judge_exact(row["baseline"], row["candidate"], campaign.placebo_allowance, metric.better) \
-            if how == "verdict" else verdict.SHOWN
+        from analysis.exactlane import judge_key
+        row["verdict"] = judge_key(campaign, table, key, baseline, candidate) if how == "verdict" else verdict.SHOWN
         row["reason"] = "" if how == "verdict" else "a property of one CPU running at a time"
         row["effect"] = _exact_effect(row["baseline"], row["candidate"])
         return row

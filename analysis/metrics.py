@@ -48,26 +48,21 @@ COUNTS = [
     (r"function:.*:instructions/call$", "instructions/call", WORK, "lower", "kernel instructions of one call"),
     (r"(function|group):.*:instructions", "instructions", WORK, "lower", ""),
     (r"(function|group):.*:calls", "calls", WORK, "lower", ""),
-    (r"event:(interrupt|hlt|icr)", "events", SCHEDULE, "lower", ""),
+    (r"event:(interrupt|hlt|icr|pause)", "events", SCHEDULE, "lower", ""),
     (r"event:(invlpg|invpcid)", "events", SCHEDULE, "lower", ""),
     (r"event:(cr3|cr4)", "writes", WORK, "lower", ""),
     (r"event:", "events", WORK, "lower", ""),
     (r"total:work-instructions", "instructions", WORK, "lower", "kernel, without waiting, ticks and rep iterations"),
+    (r"total:rep-iterations", "iterations", WORK, "lower", "elements moved by rep instructions"),
     (r"total:user-instructions", "instructions", WORK, "neither", ""),
     (r"total:", "instructions", SCHEDULE, "lower", "waiting and ticks included"),
     (r"operations$", "operations", WORK, "neither", "operations of the workload"),
     (r"elapsed_ns$", "ns", TIME, "lower", "time of the measured region"),
 ]
 COUNTS = [(re.compile(pattern), *rest) for pattern, *rest in COUNTS]
-# Groups that hold waiting or ticks are never work.
-NOT_WORK_GROUP = re.compile(r"group:(waiting|tick|idle|ipi-receive)[:/]")
-
-
 def _count(key):
     for pattern, unit, kind, better, text in COUNTS:
         if pattern.match(key):
-            if NOT_WORK_GROUP.match(key):
-                kind, better = SCHEDULE, "neither"
             return Metric(key, unit, kind, better, text)
     return Metric(key, "", SCHEDULE, "neither", "")
 
@@ -85,6 +80,7 @@ class MetricTable:
 
     def __init__(self, campaign):
         self.derived = {(d["case"], d["name"]): d for d in campaign.suite.get("derived") or []}
+        self.groups = getattr(campaign, "groups", None)     # exact lane: the classes of function groups
         self.known = {}
 
     def get(self, case, key):
@@ -101,8 +97,14 @@ class MetricTable:
         described = _described(case, key)
         if described:
             return described
+        if key.startswith("group:") and self.groups:
+            kind = self.groups.classes.get(key.split(":")[1], WORK)
+            return self._per_operation(case, key)._replace(kind=kind, better="lower" if kind == WORK else "neither")
+        return self._per_operation(case, key)
+
+    def _per_operation(self, case, key):
         if key.endswith("/op"):
-            base = self._find(case, key[:-3])
+            base = _count(key[:-3])
             operation = (case.get("describe") or {}).get("operation") or "operation"
             return base._replace(name=key, unit=f"{base.unit}/{operation}")
         return _count(key)

@@ -110,21 +110,6 @@ def judge(e, q, better, family):
     return INCONCLUSIVE, blocks_still_needed(e, family)
 
 
-def judge_exact(base, cand, allowance, better):
-    """Exact lane: changed when the ranges over phases are apart and the gap exceeds what a placebo pair shows.
-    base, cand: the summaries of the two kernels."""
-    if base["min"] == base["max"] == cand["min"] == cand["max"]:
-        return UNCHANGED
-    gap = max(cand["min"] - base["max"], base["min"] - cand["max"])
-    if gap <= 0:
-        return WITHIN_SPREAD
-    if min(base["n"], cand["n"]) < 2:
-        return SHOWN
-    if gap <= allowance * max(abs(base["median"]), abs(cand["median"])):
-        return WITHIN_SPREAD
-    return CHANGED
-
-
 def overall(verdicts, broken):
     """The word for a candidate from those of its primary metrics: the worst that can be said for certain."""
     if broken:

@@ -9,6 +9,7 @@ import numpy as np
 
 from analysis.table import median_iterations
 
+GOARCH = {"x86-64": "amd64", "arm64": "arm64"}
 CSV_HEAD = ["kernel", "baseline", "case", "cpus", "metric", "unit", "class", "better", "role", "n", "baseline_value",
             "baseline_sd", "candidate_value", "candidate_sd", "change_percent", "p", "q", "verdict"]
 
@@ -66,7 +67,7 @@ def lkp(comparison):
 def benchstat(comparison):
     """Go's benchmark format, a line a boot, of the primary metrics: benchstat groups by the `kernel:` line."""
     campaign, report = comparison.campaign, comparison.report
-    lines = ["goos: linux", f"goarch: {_word(campaign.plan.get('architecture') or 'unknown')}",
+    lines = ["goos: linux", f"goarch: {GOARCH.get(campaign.plan.get('architecture'), 'unknown')}",
              f"pkg: shootdown/{_word(report['campaign']['suite'] or 'campaign')}"]
     for kernel in campaign.kernels:
         lines += ["", f"kernel: {_word(kernel['label'])}"]
@@ -76,7 +77,8 @@ def benchstat(comparison):
             table = campaign.tables[row["case"]]
             operations = table.column("operations")
             done = median_iterations(operations) if operations is not None else None
-            picked = [r for r in table.rows(kernel["id"])]
+            by_block = {int(table.block[r]): r for r in reversed(table.rows(kernel["id"]))}
+            picked = [by_block[block] for block in row["blocks"]]
             unit = _word(row["unit"] or row["metric"])
             name = f"Benchmark{_word(row['case_name']).title()}/{_word(row['metric'])}-{row['cpus'] or 1}"
             for value, r in zip(row["values"], picked):

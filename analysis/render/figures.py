@@ -29,7 +29,12 @@ def _forests(report, names):
 def _points(report, names):
     found = []
     groups = {}
+    cpus = {}
     for row in report["points"]:
+        cpus.setdefault((row["case_name"], row["metric"]), set()).add(row["cpus"])
+    for row in report["points"]:
+        if report["campaign"]["lane"] == "exact" and len(cpus[row["case_name"], row["metric"]]) > 1:
+            continue            # its curve over CPUs shows the range over phases already
         groups.setdefault((row["case"], row["metric"]), []).append(row)
     for place, rows in enumerate(groups.values()):
         picture = plots.points(rows, names, f"points{place}")

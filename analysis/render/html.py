@@ -69,11 +69,17 @@ def _title(c):
 
 
 def _told(report):
-    """Candidate id -> the metrics that carry its verdict, the decided ones first."""
+    """Candidate id -> the metrics that carry its verdict, the decided ones first, one of each metric."""
     order = ["regressed", "improved", "changed", "real but small", "equivalent", "unchanged", "within schedule spread",
              "inconclusive", "missing"]
-    return {result["candidate"]: sorted((r for r in result["metrics"] if r["verdict"] in order),
-                                        key=lambda r: order.index(r["verdict"])) for result in report["comparisons"]}
+    told = {}
+    for result in report["comparisons"]:
+        rows = sorted((r for r in result["metrics"] if r["verdict"] in order), key=lambda r: order.index(r["verdict"]))
+        first = {}
+        for row in rows:
+            first.setdefault((row["case_name"], row["metric"]), row)
+        told[result["candidate"]] = list(first.values())
+    return told
 
 
 def _command(c):

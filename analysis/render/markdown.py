@@ -6,7 +6,8 @@ from analysis import verdict
 from analysis.render import words
 
 COUNTERS = 20
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+\-.!|~&@$:])")
+# Characters with a meaning inside a line or a table cell, and what turns bare text into a link.
+SPECIAL = re.compile(r"([\\`*_\[\]<>#|~&@$]|:(?=//)|(?<=www)\.)", re.I)
 
 
 def quote(text):

@@ -109,6 +109,12 @@ def _columns(base, change, cand, key):
     return [*(textwrap.wrap(key, WIDTH) or [key]), row]
 
 
+def _range(row):
+    """Exact lane: 'A 81.9 to 82.2' where a kernel's phases differ."""
+    return [f"{words.number(side['min'])} to {words.number(side['max'])}" for side in (row["baseline"], row["candidate"])
+            if side and side["min"] != side["max"]]
+
+
 def _metric(row):
     effect = row["effect"]
     change = words.change(effect["change_percent"], effect["difference"]) if effect else "-"
@@ -124,7 +130,9 @@ def _metric(row):
         else:
             ends = [words.percent(low), words.percent(high)]
         pieces += [f"95% {ends[0]} to {ends[1]}", f"p {words.p_value(effect['p'])}", f"q {words.p_value(row['q'])}"]
-    elif row["reason"]:
+    elif effect and "gap" in effect and _range(row):
+        pieces.append("over phases " + " and ".join(_range(row)))
+    if row["q"] is None and row["reason"]:
         pieces.append(words.plain(row["reason"]))
     return lines + _wrap(", ".join(p for p in pieces if p), "    ", "    ")
 

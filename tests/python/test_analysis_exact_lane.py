@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""Exact lane: counts files to functions, verdicts without a p-value, and the planted instruction."""
+import pytest
+from exact_campaigns import functions, lazy_tlb, write
+
+from analysis.cli import main
+from analysis.compare import compare
+
+
+def test_lazy_tlb_figures(tmp_path, capsys):
+    path = write(lazy_tlb(), tmp_path / "c")
+    report = compare([path]).report
+    rows = {r["metric"]: r for r in report["comparisons"][0]["metrics"]}
+    switch = rows["function:switch_mm_irqs_off:instructions/op"]
+    assert (switch["baseline"]["median"], switch["candidate"]["median"]) == (82, 316)
+    assert switch["verdict"] == "changed" and switch["direction"] == "worse" and switch["q"] is None
+    assert rows["event:cr3-write/op"]["baseline"]["median"] == 0 and rows["event:cr3-write/op"]["candidate"]["median"] == 4
+    assert report["exit_status"] == 1 and report["verdict"] == "regressed"
+    assert main(["compare", str(path)]) == 1
+    text = capsys.readouterr().out
+    assert max(len(line) for line in text.splitlines()) <= 72
+    assert " p 0" not in text and "switch_mm_irqs_off" in text
+
+
+def test_one_planted_instruction_and_nothing_else(tmp_path):
+    path = write(lazy_tlb(functions(41), functions(42), labels=("stock", "one-more")), tmp_path / "c")
+    case = compare([path]).report["comparisons"][0]["exact"][0]
+    changed = [f for f in case["functions"] if f["per-call"] == "changed"]
+    assert [f["function"] for f in changed] == ["switch_mm_irqs_off"] and case["functions_changed"] == 1
+    assert changed[0]["candidate"]["instructions/call"] - changed[0]["baseline"]["instructions/call"] == 1
+
+
+def test_shifted_text_is_unchanged(tmp_path):
+    path = write(lazy_tlb(functions(), functions(), shift=1104, labels=("stock", "shifted")), tmp_path / "c")
+    report = compare([path]).report
+    assert {r["verdict"] for r in report["comparisons"][0]["metrics"]} <= {"unchanged", "within schedule spread", "missing"}
+    assert report["comparisons"][0]["exact"][0]["functions_changed"] == 0
+
+
+def test_differences_add_up_to_the_total(tmp_path):
+    case = compare([write(lazy_tlb(), tmp_path / "c")]).report["comparisons"][0]["exact"][0]
+    assert sum(f["difference"] for f in case["functions"]) == pytest.approx(case["total"]["difference"])
+
+
+def test_missing_feature_is_not_zero(tmp_path, capsys):
+    path = write(lazy_tlb(), tmp_path / "c")
+    main(["compare", str(path)])
+    assert "event:invpcid: missing (CPU model)" in capsys.readouterr().out
+
+
+def test_curves_over_cpus(tmp_path):
+    path = write(lazy_tlb(cpus=(2, 4, 8), phases=3), tmp_path / "c")
+    assert main(["compare", str(path), "--format", "html"]) == 1
+    assert "Curve over CPUs" in (path / "report.html").read_text()
+
+
+def test_one_phase_gets_no_verdict(tmp_path):
+    report = compare([write(lazy_tlb(phases=1), tmp_path / "c")]).report
+    assert {r["verdict"] for r in report["comparisons"][0]["metrics"]} == {"shown"} and report["exit_status"] == 125
+
+
+@pytest.mark.parametrize("damage, words", [("cut", "checksum|iterations|not a counts file"), ("symbols", "symbols do not belong"),
+                                           ("none", "System.map")])
+def test_bad_counts_are_one_line(tmp_path, capsys, damage, words):
+    builder, files = lazy_tlb(phases=2)
+    path = write((builder, files), tmp_path / "c")
+    if damage == "cut":
+        name = next(n for n in files if n.endswith(".counts"))
+        (path / name).write_bytes(files[name][:len(files[name]) // 2])
+    maps = sorted((path / "kernels").glob("*.System.map.xz"))
+    if damage == "symbols":
+        import lzma
+        maps[0].write_bytes(lzma.compress(b"ffffffff81000004 T a\nffffffff81000008 T b\n"))
+    if damage == "none":
+        maps[0].unlink()
+    assert main(["compare", str(path)]) == 130
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1 and any(word in error for word in words.split("|"))
+
+
+def test_counts_file_outside_the_campaign(tmp_path, capsys):
+    builder, files = lazy_tlb(phases=1)
+    builder.records[0]["exact"]["file"] = "../../etc/passwd"
+    assert main(["compare", str(write((builder, files), tmp_path / "c"))]) == 130
+    assert "outside the campaign" in capsys.readouterr().err
