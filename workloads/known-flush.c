@@ -46,13 +46,13 @@ static const struct workload_option options[] = {
 	  .unit = "threads", .help = "M: threads of the process on other CPUs; all: one on each." },
 	{ "idle-siblings", OPTION_FLAG, offsetof(struct options, idle_siblings), "no",
 	  .help = "The siblings sleep, so that their CPUs idle with the process's mm loaded lazily." },
-	{ NULL },
+	{ .name = NULL },
 };
 
 static const struct workload_metric metrics[] = {
 	{ "score", "flushes/s", METRIC_TIME, HIGHER_IS_BETTER, "Touch and flush of one page, by one thread." },
 	{ "flush_time", "ns/flush", METRIC_TIME, LOWER_IS_BETTER, "Elapsed time of one touch and flush." },
-	{ NULL },
+	{ .name = NULL },
 };
 
 /* A table of PTEs that falls empty may be freed, which is another kind of flush: a second page keeps it in use. */

@@ -14,7 +14,7 @@ static int end(struct run *run, struct iteration *iteration)
 
 static const struct workload_metric metrics[] = {
 	{ "elapsed", "ns", METRIC_TIME, LOWER_IS_BETTER, "What the clock shows round an empty region." },
-	{ NULL },
+	{ .name = NULL },
 };
 
 const struct workload workload = {
