@@ -49,6 +49,8 @@ HARNESS_SRC := $(wildcard runner/harness/*.c runner/probe/*.c)
 HARNESS_COMMON_SRC := $(addprefix runner/common/,units.c nearest.c files.c spawn.c interrupt.c)
 RUNNER_SRC := $(wildcard runner/*.c runner/plan/*.c runner/lane/*.c runner/machine/*.c runner/store/*.c kernels/*.c) $(COMMON_SRC)
 GUEST_SRC := $(wildcard runner/guest/*.c)
+# The host lane collects the same facts as a guest's init.
+RUNNER_SRC += runner/guest/facts.c runner/guest/text.c
 EXACT_SRC := $(wildcard runner/exact/*.c)
 UNIT_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 

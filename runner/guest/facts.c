@@ -78,13 +78,13 @@ static void set_apic_driver(json_t *facts)
 		if (*at && at[strlen(at) - 1] == '.')
 			at[strlen(at) - 1] = '\0';
 	}
-	set(facts, "apic_driver", at, "the kernel log does not name it");
+	set(facts, "apic_driver", at ? at : log ? "the kernel's default (no switch logged)" : NULL, "no kernel log");
 	free(log);
 }
 
 json_t *collect_facts(void)
 {
-	json_t *facts = json_pack("{s:{}, s:s}", "missing", "channel", sender_kind());
+	json_t *facts = json_pack("{s:{}}", "missing");
 	char *processor = read_text("/proc/cpuinfo");
 	struct utsname name;
 

@@ -28,11 +28,13 @@ static void send_files(const json_t *names)
 static void run_job(const json_t *job)
 {
 	bool terminal = json_is_true(json_object_get(job, "interactive"));
-	json_t *description;
+	json_t *description, *facts = collect_facts();
 	size_t i;
 
+	if (facts)
+		json_object_set_new(facts, "channel", json_string(sender_kind()));
 	send_files(json_object_get(job, "send"));
-	send_message(json_pack("{s:s, s:o?}", "init", "boot", "facts", collect_facts()));
+	send_message(json_pack("{s:s, s:o?}", "init", "boot", "facts", facts));
 	json_array_foreach(json_object_get(job, "cases"), i, description)
 		run_case((unsigned int)i, description, terminal);
 	send_message(json_pack("{s:s}", "init", "done"));

@@ -10,6 +10,7 @@
 #include "guest-boot.h"
 #include "initramfs.h"
 #include "job.h"
+#include "kernel-image.h"
 #include "kvm.h"
 #include "qemu.h"
 
@@ -20,7 +21,7 @@
 
 struct vm_session {
 	const struct qemu_machine *machine;
-	char *directory;
+	char *directory;		/* ours: removed at the end */
 	char *base_path;		/* base.cpio */
 	struct initramfs *base;
 	const char *accelerator;
@@ -81,8 +82,8 @@ static void vm_cleanup(void *opaque)
 
 	if (!session)
 		return;
-	if (session->base_path)
-		unlink(session->base_path);
+	if (session->directory)
+		remove_tree(session->directory);
 	initramfs_free(session->base);
 	json_decref(session->facts);
 	free(session->base_path);
@@ -110,9 +111,9 @@ static int vm_prepare(const char *directory, const char *architecture, void **op
 	session->accelerator = kvm.works ? "kvm" : "tcg,thread=multi";
 	snprintf(session->cpu_model, sizeof(session->cpu_model), "%s", kvm.works ? kvm.cpu_model : session->machine->tcg_cpu);
 	session->facts = make_facts(session->machine, version, &kvm);
-	session->directory = strdup(directory);
-	session->base_path = text_format("%s/base-%ld.cpio", directory, (long)getpid());
-	error = make_directories(directory);
+	session->directory = text_format("%s/vm-%ld", directory, (long)getpid());
+	session->base_path = text_format("%s/base.cpio", session->directory);
+	error = make_directories(session->directory);
 	if (!error)
 		error = initramfs_write(session->base, NULL, session->base_path);
 	if (error) {
@@ -159,8 +160,8 @@ static int keep_file(void *context, const char *name, const void *data, size_t s
 	return error;
 }
 
-static int boot(const struct vm_session *session, const struct boot_request *request, const char *initramfs,
-		const struct boot_sink *sink, struct boot_result *result)
+static int boot(const struct vm_session *session, const struct boot_request *request, const char *kernel,
+		const char *initramfs, const struct boot_sink *sink, struct boot_result *result)
 {
 	char *command_line = guest_command_line(session->machine, request->kernel, request->boot_parameters);
 	unsigned int *limits = calloc(request->case_count + 1, sizeof(*limits));
@@ -172,7 +173,7 @@ static int boot(const struct vm_session *session, const struct boot_request *req
 			.cpus = request->cpus,
 			.nodes = request->nodes,
 			.memory_bytes = request->memory_bytes,
-			.kernel = request->kernel->image,
+			.kernel = kernel,
 			.initrd = initramfs,
 			.append = command_line,
 		},
@@ -204,20 +205,24 @@ static int boot(const struct vm_session *session, const struct boot_request *req
 static int vm_run(void *opaque, const struct boot_request *request, const struct boot_sink *sink, struct boot_result *result)
 {
 	const struct vm_session *session = opaque;
-	char *path = text_format("%s/boot-%04u-%ld.cpio", session->directory, request->index, (long)getpid());
-	char reason[sizeof(result->detail)] = "";
-	int error;
+	char *initramfs = text_format("%s/boot-%04u.cpio", session->directory, request->index);
+	char reason[sizeof(result->detail)] = "", *kernel = NULL;
+	int error = kernel_image_for_boot(request->kernel, session->directory, &kernel);
 
-	error = write_initramfs(session, request, path, reason, sizeof(reason));
-	if (error) {
+	if (error)
+		snprintf(reason, sizeof(reason), "kernel %s: %s", request->kernel->image, strerror(-error));
+	else
+		error = write_initramfs(session, request, initramfs, reason, sizeof(reason));
+	if (!error) {
+		error = boot(session, request, kernel, initramfs, sink, result);
+	} else {
 		*result = (struct boot_result){ .outcome = BOOT_HOST_ERROR, .seconds_to_workload = __builtin_nan("") };
 		snprintf(result->detail, sizeof(result->detail), "%s", reason[0] ? reason : strerror(-error));
 		error = 0;
-	} else {
-		error = boot(session, request, path, sink, result);
 	}
-	unlink(path);
-	free(path);
+	unlink(initramfs);
+	free(initramfs);
+	free(kernel);
 	return error;
 }
 
