@@ -12,7 +12,7 @@
  *   ------------------------------------------  ----------------  ------------------------
  *   proc-vmstat.nr_tlb_remote_flush             N (0 if M = 0)    N: counted before anybody is left out
  *   proc-vmstat.nr_tlb_remote_flush_received    N * M             0: a lazy CPU is spared
- *   proc-vmstat.nr_tlb_local_flush_one          0                 0: counts kernel ranges only
+ *   proc-vmstat.nr_tlb_local_flush_one          N                 N: of the CPU that asks
  *   proc-vmstat.nr_tlb_local_flush_all          0                 0
  *   interrupts.TLB (x86)                        N * M, N each     0
  *   interrupts.CAL (x86)                        N * M + rest      rest: holds the TLB row, and calls that are not ours
@@ -22,11 +22,16 @@
  *   flush_tlb_func calls (exact lane)           N * (M + 1)       N
  *   invlpg (exact lane)                         N * (M + 1)       N
  *
- * Kernels before 4.16 know no lazy CPUs that are spared: there the right
+ * "Nothing else" is the caller's to arrange: a kernel thread that runs on a
+ * sibling's CPU makes that CPU lazy, and it is spared then. --real-time lets
+ * nothing of the kind run.
+ *
+ * Kernels before 4.20 know no lazy CPUs that are spared: there the right
  * column is the left one. arm64 flushes by instruction: no row, no IPI, and
  * N TLBI. The table is compared with every source by the tests, not here.
  */
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -36,7 +41,7 @@
 
 struct options {
 	uint64_t flushes, siblings;
-	bool idle_siblings;
+	bool idle_siblings, real_time;
 };
 
 static const struct workload_option options[] = {
@@ -46,6 +51,8 @@ static const struct workload_option options[] = {
 	  .unit = "threads", .help = "M: threads of the process on other CPUs; all: one on each." },
 	{ "idle-siblings", OPTION_FLAG, offsetof(struct options, idle_siblings), "no",
 	  .help = "The siblings sleep, so that their CPUs idle with the process's mm loaded lazily." },
+	{ "real-time", OPTION_FLAG, offsetof(struct options, real_time), "no",
+	  .help = "Spinning siblings run under SCHED_FIFO, so that nothing takes their CPUs; needs privilege." },
 	{ .name = NULL },
 };
 
@@ -104,6 +111,14 @@ static int prepare(struct run *run)
 	return run_cpus(run, cpus, area->cpus);
 }
 
+static int become_real_time(struct worker *worker)
+{
+	const struct options *own = worker->argument;
+	const struct sched_param parameter = { .sched_priority = 1 };
+
+	return own->real_time && sched_setscheduler(0, SCHED_FIFO, &parameter) ? -errno : 0;
+}
+
 static int spin(struct worker *worker)
 {
 	while (!worker_must_stop(worker))
@@ -123,7 +138,8 @@ static int begin(struct run *run, struct iteration *iteration)
 	const struct area *area = run_private(run);
 	const struct team_spec siblings = {
 		.name = "siblings", .kind = TEAM_THREADS, .count = (unsigned int)own->siblings, .background = true,
-		.cpus = area->cpus + 1, .work = own->idle_siblings ? sleep_lazily : spin,
+		.cpus = area->cpus + 1, .argument = run_options(run), .setup = own->idle_siblings ? NULL : become_real_time,
+		.work = own->idle_siblings ? sleep_lazily : spin,
 	};
 
 	return own->siblings ? iteration_add_team(iteration, &siblings) : 0;

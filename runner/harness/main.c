@@ -35,7 +35,7 @@ static const struct workload_option harness_rows[] = {
 	{ "list-probes", OPTION_FLAG, offsetof(struct harness_options, list_probes), NULL,
 	  .help = "Print the probes there are; with --json as JSON." },
 	{ "help", OPTION_FLAG, offsetof(struct harness_options, help), NULL, .help = "Print this text." },
-	{ NULL },
+	{ .name = NULL },
 };
 
 static int complain(int status, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -3,6 +3,7 @@
  * The supervisor sleeps while measuring works, and outlives it: whatever way
  * measuring ends, what it changed is put back and no process is left.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -129,33 +130,44 @@ static void wait_for_end(struct supervision *supervision, int timeout_ms, bool h
 	}
 }
 
-/* Orphans of the dead come to us, because we are their reaper. */
+/* A child of ours by /proc/PID/stat: its name may hold anything, so the search is from the last bracket. */
+static bool is_child(const char *pid_text)
+{
+	char path[64], *text, *bracket;
+	size_t size;
+	int parent = 0;
+
+	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid_text);
+	if (read_file(path, 65536, &text, &size))
+		return false;
+	bracket = strrchr(text, ')');
+	if (!bracket || sscanf(bracket + 1, " %*c %d", &parent) != 1)
+		parent = 0;
+	free(text);
+	return parent == getpid();
+}
+
+/* Orphans of the dead come to us, because we are their reaper. Killing one may send us its children in turn. */
 static void kill_orphans(void)
 {
-	char path[64], *text, *next;
-	pid_t self = getpid();
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", self);
 	for (int round = 0; round < 100; round++) {
-		size_t size;
+		struct dirent *entry;
+		bool found = false;
+		DIR *directory;
 
 		while (waitpid(-1, NULL, WNOHANG) > 0)
 			;
-		if (read_file(path, 1 << 20, &text, &size))
+		if (waitpid(-1, NULL, WNOHANG) < 0 || !(directory = opendir("/proc")))
 			return;
-		if (!size) {
-			free(text);
+		while ((entry = readdir(directory))) {
+			if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !is_child(entry->d_name))
+				continue;
+			kill((pid_t)atoi(entry->d_name), SIGKILL);
+			found = true;
+		}
+		closedir(directory);
+		if (!found)
 			return;
-		}
-		for (char *at = text;; at = next) {
-			long pid = strtol(at, &next, 10);
-
-			if (next == at)
-				break;
-			if (pid > 0)
-				kill((pid_t)pid, SIGKILL);
-		}
-		free(text);
 		poll(NULL, 0, 1);
 	}
 }
@@ -270,6 +282,7 @@ int supervise(struct run *run)
 	}
 	run->frame_fd = (int)run->harness->frames;
 	interrupt_handlers_install();
+	probes_prepare(run->harness->probes);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	error = start_measuring(&supervision);
 	if (error) {

@@ -44,6 +44,7 @@ struct probe {
 	const char *name, *summary;
 	bool costly;		/* not in the default set */
 	bool takes_argument;	/* NAME:ARGUMENT, may be given several times */
+	bool wants_tracefs;
 	/* 0, or -EINVAL and a reason with the nearest name when there is no such argument anywhere. May be NULL. */
 	int (*check)(const char *argument, char *reason, size_t reason_size);
 	/* *state is the probe's own. Trouble with a source is no error: it is kept for `missing`. -ENOMEM only. */
@@ -67,6 +68,8 @@ struct probe_set;
 
 /* 0, or -EINVAL and one line: no such probe or argument, with the nearest name. */
 int probes_check(const char *const *names, char *reason, size_t reason_size);
+/* In the process that outlives the measuring one, before it is forked: tracefs, where a chosen probe wants it. */
+void probes_prepare(const char *const *names);
 /* names may contain "default". NULL: out of memory. Trouble of a source shows in `missing`. */
 struct probe_set *probes_open(const char *const *names, const struct probe_environment *environment);
 void probes_begin(struct probe_set *set);

@@ -7,6 +7,7 @@
 
 #include "../common/nearest.h"
 #include "probe.h"
+#include "tracefs.h"
 
 extern const struct probe *const __start_shootdown_probes[], *const __stop_shootdown_probes[];
 
@@ -85,6 +86,19 @@ int probes_check(const char *const *names, char *reason, size_t reason_size)
 			return error;
 	}
 	return 0;
+}
+
+void probes_prepare(const char *const *names)
+{
+	const char *argument;
+
+	for (; *names; names++) {
+		const struct probe *probe = find_probe(*names, &argument);
+
+		/* Found or mounted once; the children inherit both the answer and the namespace. */
+		if (probe && probe->wants_tracefs)
+			tracefs_root(NULL);
+	}
 }
 
 static void choose(struct probe_set *set, const struct probe *probe, const char *argument)
