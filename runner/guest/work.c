@@ -102,9 +102,24 @@ static void attach(int from, int to)
 		dup2(from, to);
 }
 
+/* /dev/console cannot be a controlling terminal: the device behind it, the last one in the kernel's list, can. */
+static int open_terminal(void)
+{
+	char *active = read_text("/sys/class/tty/console/active"), *name, path[64];
+	int fd = -1;
+
+	if (active) {
+		name = strrchr(active, ' ');
+		snprintf(path, sizeof(path), "/dev/%s", name ? name + 1 : active);
+		fd = open(path, O_RDWR);
+	}
+	free(active);
+	return fd >= 0 ? fd : open("/dev/console", O_RDWR);
+}
+
 static void attach_terminal(void)
 {
-	int fd = open("/dev/console", O_RDWR);
+	int fd = open_terminal();
 
 	for (int i = 0; i < 3; i++)
 		attach(fd, i);

@@ -431,3 +431,16 @@ void elf_closure_free(struct elf_closure *closure)
 	free(closure->interpreter_path);
 	memset(closure, 0, sizeof(*closure));
 }
+
+const char *elf_architecture(const char *path)
+{
+	struct elf_facts *facts = malloc(sizeof(*facts));
+	const char *name = NULL;
+
+	if (facts && !read_facts(path, facts)) {
+		name = facts->machine == EM_X86_64 ? "x86-64" : facts->machine == EM_AARCH64 ? "arm64" : "other";
+		facts_free(facts);
+	}
+	free(facts);
+	return name;
+}

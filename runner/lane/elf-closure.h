@@ -24,4 +24,7 @@ struct elf_closure {
 int elf_closure(const char *program, struct elf_closure *closure, char *reason, size_t reason_size);
 void elf_closure_free(struct elf_closure *closure);
 
+/* "x86-64", "arm64", "other", or NULL: no ELF file (a script) or not readable. */
+const char *elf_architecture(const char *path);
+
 #endif

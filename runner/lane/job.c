@@ -9,6 +9,7 @@
 
 #include "../common/files.h"
 #include "../common/paths.h"
+#include "elf-closure.h"
 
 /* Where --file puts relative paths, and where the command starts. */
 #define FILES_DIRECTORY "/files"
@@ -74,19 +75,25 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* "exec/NAME": the user's program; foreign guests cannot run the programs of this machine. */
-static int add_found_program(struct initramfs *initramfs, const char *name, char **inside, char *reason, size_t reason_size)
+/* Adds the program that `name` leads to here as /exec/NAME; *inside is the caller's to free, also on failure. */
+static int add_found_program(struct initramfs *initramfs, const struct guest_job *job, const char *name, char **inside,
+			     char *reason, size_t reason_size)
 {
 	char *outside = find_program(name);
-	int error;
+	const char *architecture = outside ? elf_architecture(outside) : NULL;
+	int error = 0;
 
+	*inside = text_format("/exec/%s", base_name(name));
 	if (!outside) {
 		snprintf(reason, reason_size, "program '%s' was not found; give its path or install it", name);
-		return -ENOENT;
+		error = -ENOENT;
+	} else if (architecture && strcmp(architecture, job->architecture)) {
+		snprintf(reason, reason_size, "program %s is for %s, the guest is %s; give one that was built for it",
+			 outside, architecture, job->architecture);
+		error = -ENOEXEC;
+	} else if (!initramfs_has(initramfs, *inside)) {
+		error = initramfs_add_program(initramfs, *inside, outside, reason, reason_size);
 	}
-	*inside = text_format("/exec/%s", base_name(name));
-	error = initramfs_has(initramfs, *inside) ? 0 :
-		initramfs_add_program(initramfs, *inside, outside, reason, reason_size);
 	free(outside);
 	return error;
 }
@@ -106,7 +113,7 @@ static int add_helper(struct initramfs *initramfs, const struct guest_job *job, 
 	} else {
 		char *found = NULL;
 
-		error = add_found_program(initramfs, name, &found, reason, reason_size);
+		error = add_found_program(initramfs, job, name, &found, reason, reason_size);
 		free(found);
 	}
 	free(below);
@@ -186,7 +193,7 @@ static int make_arguments(struct initramfs *initramfs, const struct guest_job *j
 		inside = NULL;
 	}
 	if (!error && boot_case->command) {
-		error = add_found_program(initramfs, boot_case->command[0], &inside, reason, reason_size);
+		error = add_found_program(initramfs, job, boot_case->command[0], &inside, reason, reason_size);
 		if (!error) {
 			append(arguments, inside);
 			append_all(arguments, (const char *const *)boot_case->command + 1);

@@ -7,12 +7,11 @@
 #include <unistd.h>
 
 #include "../common/files.h"
+#include "accelerator.h"
 #include "guest-boot.h"
 #include "initramfs.h"
 #include "job.h"
 #include "kernel-image.h"
-#include "kvm.h"
-#include "qemu.h"
 
 /* Until the first case starts. Generous: on a busy host a TCG guest with many CPUs takes its time. */
 #define BOOT_SECONDS 90
@@ -20,59 +19,22 @@
 #define POWER_OFF_SECONDS 0
 
 struct vm_session {
-	const struct qemu_machine *machine;
+	struct accelerator accelerator;
 	char *directory;		/* ours: removed at the end */
 	char *base_path;		/* base.cpio */
 	struct initramfs *base;
-	const char *accelerator;
-	char cpu_model[32];
 	json_t *facts;
 };
 
-static int find_machine(const char *architecture, const struct qemu_machine **machine, char *version, size_t version_size,
-			char *reason, size_t reason_size)
-{
-	int error;
-
-	*machine = qemu_machine_find(architecture);
-	if (!*machine) {
-		snprintf(reason, reason_size, "architecture %s is not known to the guest lanes", architecture);
-		return -EOPNOTSUPP;
-	}
-	error = qemu_version(*machine, version, version_size);
-	if (error == -ENOENT)
-		snprintf(reason, reason_size, "%s is not installed; install package %s", (*machine)->binary, (*machine)->package);
-	else if (error)
-		snprintf(reason, reason_size, "%s --version: %s", (*machine)->binary, strerror(-error));
-	return error;
-}
-
-static json_t *make_facts(const struct qemu_machine *machine, const char *version, const struct kvm_answer *kvm)
-{
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:{}}",
-			 "accelerator", kvm->works ? "kvm" : "tcg",
-			 "accelerator_mode", kvm->works ? "hardware" : "multi-threaded",
-			 "kvm", kvm->works ? "works" : "not used",
-			 "kvm_reason", kvm->reason,
-			 "qemu_version", version,
-			 "cpu_model", kvm->works ? kvm->cpu_model : machine->tcg_cpu,
-			 "machine_type", machine->machine,
-			 "missing");
-}
-
 static int vm_probe(const char *architecture, struct lane_facts *facts)
 {
-	const struct qemu_machine *machine;
-	struct kvm_answer kvm;
-	char version[32];
-	int error;
+	struct accelerator accelerator;
+	int error = accelerator_choose(architecture, &accelerator, facts->reason, sizeof(facts->reason));
 
-	error = find_machine(architecture, &machine, version, sizeof(version), facts->reason, sizeof(facts->reason));
 	if (error)
 		return error;
-	kvm_prove(machine, version, &kvm);
 	facts->reason[0] = '\0';
-	facts->facts = make_facts(machine, version, &kvm);
+	facts->facts = accelerator_facts(&accelerator);
 	return facts->facts ? 0 : -ENOMEM;
 }
 
@@ -94,23 +56,18 @@ static void vm_cleanup(void *opaque)
 static int vm_prepare(const char *directory, const char *architecture, void **opaque, char *reason, size_t reason_size)
 {
 	struct vm_session *session = calloc(1, sizeof(*session));
-	struct kvm_answer kvm;
-	char version[32];
 	int error;
 
 	if (!session)
 		return -ENOMEM;
-	error = find_machine(architecture, &session->machine, version, sizeof(version), reason, reason_size);
+	error = accelerator_choose(architecture, &session->accelerator, reason, reason_size);
 	if (!error)
 		error = guest_base_make(architecture, &session->base, reason, reason_size);
 	if (error) {
 		vm_cleanup(session);
 		return error;
 	}
-	kvm_prove(session->machine, version, &kvm);
-	session->accelerator = kvm.works ? "kvm" : "tcg,thread=multi";
-	snprintf(session->cpu_model, sizeof(session->cpu_model), "%s", kvm.works ? kvm.cpu_model : session->machine->tcg_cpu);
-	session->facts = make_facts(session->machine, version, &kvm);
+	session->facts = accelerator_facts(&session->accelerator);
 	session->directory = text_format("%s/vm-%ld", directory, (long)getpid());
 	session->base_path = text_format("%s/base.cpio", session->directory);
 	error = make_directories(session->directory);
@@ -163,13 +120,13 @@ static int keep_file(void *context, const char *name, const void *data, size_t s
 static int boot(const struct vm_session *session, const struct boot_request *request, const char *kernel,
 		const char *initramfs, const struct boot_sink *sink, struct boot_result *result)
 {
-	char *command_line = guest_command_line(session->machine, request->kernel, request->boot_parameters);
+	char *command_line = guest_command_line(session->accelerator.machine, request->kernel, request->boot_parameters);
 	unsigned int *limits = calloc(request->case_count + 1, sizeof(*limits));
 	struct guest_boot options = {
 		.qemu = {
-			.machine = session->machine,
-			.accelerator = session->accelerator,
-			.cpu_model = session->cpu_model,
+			.machine = session->accelerator.machine,
+			.accelerator = session->accelerator.option,
+			.cpu_model = session->accelerator.cpu_model,
 			.cpus = request->cpus,
 			.nodes = request->nodes,
 			.memory_bytes = request->memory_bytes,
