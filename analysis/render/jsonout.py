@@ -4,16 +4,16 @@ import json
 import math
 
 
-def _finite(value):
+def finite(value):
     """JSON has no NaN: what is not a number is null."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
-        return {key: _finite(content) for key, content in value.items()}
+        return {key: finite(content) for key, content in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(content) for content in value]
+        return [finite(content) for content in value]
     return value
 
 
 def render(comparison):
-    return json.dumps(_finite(comparison.report), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json.dumps(finite(comparison.report), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
