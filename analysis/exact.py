@@ -112,6 +112,8 @@ class FunctionTable:
         functions = self.functions_at(region.address)
         self.rep_iterations[i] = self._sum(self.functions_at(region.rep_address), region.rep_iterations)
         self.instructions[i] = self._sum(functions, region.executed) - self.rep_iterations[i]
+        if (self.instructions[i] < 0).any():
+            raise CountsError(f"{self.counts.path}: more iterations than executions of a rep instruction: this QEMU's plugin interface counts accesses in a way that is not known")
         at = self.symbols.symbol_of(region.address)
         entered = self.symbols.is_symbol(region.address) & self.symbols.entry[np.maximum(at, 0)]
         self.calls[i] = self._sum(functions[entered], region.executed[entered]) - self._jumps_to_own_entry(region)

@@ -245,13 +245,13 @@ static void decode_string(const struct cursor *cursor, uint8_t opcode, struct de
 	case 0xa6: case 0xa7: case 0xae: case 0xaf:
 		out->kind = REP_COMPARE;	/* ends in two ways: iterations cannot be told from ends */
 		break;
-	case 0x6e: case 0x6f: case 0xac: case 0xad:
+	case 0xa4: case 0xa5:
 		out->kind = REP;
-		out->repeat = REPEAT_LOADS;
+		out->repeat = REPEAT_COPY;
 		break;
 	default:
 		out->kind = REP;
-		out->repeat = REPEAT_STORES;
+		out->repeat = REPEAT_ONE_ACCESS;
 	}
 }
 

@@ -17,8 +17,8 @@
 
 enum repeat {
 	REPEAT_NONE,
-	REPEAT_LOADS,		/* each iteration loads once */
-	REPEAT_STORES,		/* each iteration stores once */
+	REPEAT_ONE_ACCESS,	/* each iteration loads or stores once */
+	REPEAT_COPY,		/* each iteration loads once, then stores once */
 };
 
 struct decoded {

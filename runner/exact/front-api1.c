@@ -29,7 +29,7 @@ typedef uint32_t qemu_plugin_meminfo_t;
 
 enum { CALLBACK_NO_REGISTERS = 0 };
 enum { INLINE_ADD_U64 = 0 };
-enum { MEMORY_READS = 1, MEMORY_WRITES = 2 };
+enum { MEMORY_WRITES = 2 };
 
 void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, void (*callback)(qemu_plugin_id_t, struct qemu_plugin_tb *));
 void qemu_plugin_register_atexit_cb(qemu_plugin_id_t id, void (*callback)(qemu_plugin_id_t, void *), void *context);
@@ -41,6 +41,7 @@ uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn, int operation, void *counter, uint64_t amount);
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn, void (*callback)(unsigned int, void *), int flags, void *context);
 void qemu_plugin_register_vcpu_mem_inline(struct qemu_plugin_insn *insn, int accesses, int operation, void *counter, uint64_t amount);
+bool qemu_plugin_mem_is_store(qemu_plugin_meminfo_t info);
 void qemu_plugin_register_vcpu_mem_cb(struct qemu_plugin_insn *insn,
 				      void (*callback)(unsigned int, qemu_plugin_meminfo_t, uint64_t, void *),
 				      int flags, int accesses, void *context);
@@ -58,9 +59,9 @@ void front_count(void *handle, uint64_t *counter, uint64_t amount)
 	qemu_plugin_register_vcpu_insn_exec_inline(handle, INLINE_ADD_U64, counter, amount);
 }
 
-void front_count_accesses(void *handle, bool stores, uint64_t *counter)
+void front_count_accesses(void *handle, enum front_accesses which, uint64_t *counter)
 {
-	qemu_plugin_register_vcpu_mem_inline(handle, stores ? MEMORY_WRITES : MEMORY_READS, INLINE_ADD_U64, counter, 1);
+	qemu_plugin_register_vcpu_mem_inline(handle, which, INLINE_ADD_U64, counter, 1);
 }
 
 void front_call(void *handle, void (*function)(unsigned int cpu, void *context), void *context)
@@ -73,8 +74,8 @@ static void on_store(unsigned int cpu, qemu_plugin_meminfo_t info, uint64_t addr
 	const struct store_call *call = context;
 
 	(void)cpu;
-	(void)info;
-	call->function(address, call->context);
+	if (qemu_plugin_mem_is_store(info))	/* QEMU 7.2 calls for loads, too */
+		call->function(address, call->context);
 }
 
 void front_call_on_store(void *handle, void (*function)(uint64_t address, void *context), void *context)
