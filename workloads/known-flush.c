@@ -26,22 +26,30 @@
  * sibling's CPU makes that CPU lazy, and it is spared then. --real-time lets
  * nothing of the kind run.
  *
- * Kernels before 4.20 know no lazy CPUs that are spared: there the right
- * column is the left one. arm64 flushes by instruction: no row, no IPI, and
- * N TLBI. The table is compared with every source by the tests, not here.
+ * Kernels before 4.20 do not spare lazy CPUs, but one that gets an IPI leaves
+ * the mm: M received in all, and nr_tlb_remote_flush stays at 1. With
+ * --wake-siblings each CPU is lazy anew at each flush: N and N * M there, and
+ * the right column on later kernels. arm64 flushes by instruction: no row, no
+ * IPI, and N TLBI. The table is compared with every source by the tests, not
+ * here.
  */
 #include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "workload.h"
 
 struct options {
 	uint64_t flushes, siblings;
-	bool idle_siblings, real_time;
+	bool idle_siblings, wake_siblings, real_time;
 };
 
 static const struct workload_option options[] = {
@@ -51,6 +59,8 @@ static const struct workload_option options[] = {
 	  .unit = "threads", .help = "M: threads of the process on other CPUs; all: one on each." },
 	{ "idle-siblings", OPTION_FLAG, offsetof(struct options, idle_siblings), "no",
 	  .help = "The siblings sleep, so that their CPUs idle with the process's mm loaded lazily." },
+	{ "wake-siblings", OPTION_FLAG, offsetof(struct options, wake_siblings), "no",
+	  .help = "Before each flush the sleeping siblings wake up and go back to sleep, so that each flush finds them lazy." },
 	{ "real-time", OPTION_FLAG, offsetof(struct options, real_time), "no",
 	  .help = "Spinning siblings run under SCHED_FIFO, so that nothing takes their CPUs; needs privilege." },
 	{ .name = NULL },
@@ -66,10 +76,14 @@ static const struct workload_metric metrics[] = {
 struct area {
 	char *mapping, *page;
 	size_t mapping_size, page_size;
+	atomic_uint turn;	/* futex: siblings sleep while it stays the same */
+	atomic_ulong woken;	/* how often one of them woke up */
 	int cpus[];
 };
 
 #define PTE_TABLE_SPAN ((size_t)2 << 20)
+#define LAST_TURN UINT_MAX
+#define NAP_NANOSECONDS 50000	/* time enough to wake up, take note and sleep again */
 
 static int resolve(void *values, const struct machine_limits *limits, struct workload_needs *needs,
 		   char *reason, size_t reason_size)
@@ -82,6 +96,10 @@ static int resolve(void *values, const struct machine_limits *limits, struct wor
 		snprintf(reason, reason_size, "--siblings %llu needs %llu CPUs, and there are %u",
 			 (unsigned long long)own->siblings, (unsigned long long)own->siblings + 1, limits->cpus);
 		return -ENXIO;
+	}
+	if (own->wake_siblings && !own->idle_siblings) {
+		snprintf(reason, reason_size, "--wake-siblings is for siblings that sleep: add --idle-siblings");
+		return -EINVAL;
 	}
 	*needs = (struct workload_needs){
 		.cpus = (unsigned int)own->siblings + 1, .nodes = 1, .memory_bytes = 16 << 20,
@@ -113,7 +131,7 @@ static int prepare(struct run *run)
 
 static int become_real_time(struct worker *worker)
 {
-	const struct options *own = worker->argument;
+	const struct options *own = run_options(worker->argument);
 	const struct sched_param parameter = { .sched_priority = 1 };
 
 	return own->real_time && sched_setscheduler(0, SCHED_FIFO, &parameter) ? -errno : 0;
@@ -132,32 +150,75 @@ static int sleep_lazily(struct worker *worker)
 	return 0;
 }
 
+static int wake_now_and_then(struct worker *worker)
+{
+	/* Not for ever: an iteration that fails before its work has no last turn. */
+	const struct timespec limit = { .tv_sec = 1 };
+	struct area *area = run_private(worker->argument);
+	unsigned int seen = 0, turn;
+
+	while ((turn = atomic_load(&area->turn)) != LAST_TURN && !worker_must_stop(worker)) {
+		if (turn != seen)
+			atomic_fetch_add(&area->woken, 1);
+		seen = turn;
+		syscall(SYS_futex, &area->turn, FUTEX_WAIT_PRIVATE, seen, &limit, NULL, 0);
+	}
+	worker_wait_for_stop(worker);
+	return 0;
+}
+
+static void next_turn(struct area *area, unsigned int turn)
+{
+	atomic_store(&area->turn, turn);
+	syscall(SYS_futex, &area->turn, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
+}
+
+/* A sibling is asleep again a nap after it took note. */
+static void wake_siblings(struct area *area, uint64_t siblings, uint64_t turn)
+{
+	const struct timespec nap = { .tv_nsec = NAP_NANOSECONDS };
+	bool all_woken;
+
+	next_turn(area, (unsigned int)(turn % LAST_TURN));
+	do {
+		all_woken = atomic_load(&area->woken) >= siblings * turn;
+		clock_nanosleep(CLOCK_MONOTONIC, 0, &nap, NULL);
+	} while (!all_woken);
+}
+
 static int begin(struct run *run, struct iteration *iteration)
 {
 	const struct options *own = run_options(run);
-	const struct area *area = run_private(run);
+	struct area *area = run_private(run);
 	const struct team_spec siblings = {
 		.name = "siblings", .kind = TEAM_THREADS, .count = (unsigned int)own->siblings, .background = true,
-		.cpus = area->cpus + 1, .argument = run_options(run), .setup = own->idle_siblings ? NULL : become_real_time,
-		.work = own->idle_siblings ? sleep_lazily : spin,
+		.cpus = area->cpus + 1, .argument = run, .setup = own->idle_siblings ? NULL : become_real_time,
+		.work = own->wake_siblings ? wake_now_and_then : own->idle_siblings ? sleep_lazily : spin,
 	};
 
+	atomic_store(&area->turn, 0);
+	atomic_store(&area->woken, 0);
 	return own->siblings ? iteration_add_team(iteration, &siblings) : 0;
 }
 
 static int work(struct run *run, struct iteration *iteration)
 {
 	const struct options *own = run_options(run);
-	const struct area *area = run_private(run);
+	struct area *area = run_private(run);
 	volatile char *page = area->page;
+	int error = 0;
 
-	for (uint64_t i = 0; i < own->flushes; i++) {
+	for (uint64_t i = 0; i < own->flushes && !error; i++) {
+		if (own->wake_siblings)
+			wake_siblings(area, own->siblings, i + 1);
 		*page = 1;
 		if (madvise(area->page, area->page_size, MADV_DONTNEED))
-			return -errno;
+			error = -errno;
 	}
+	if (own->wake_siblings)
+		next_turn(area, LAST_TURN);
 	iteration_count(iteration, own->flushes, 0);
-	return 0;
+	return error;
 }
 
 static int end(struct run *run, struct iteration *iteration)
