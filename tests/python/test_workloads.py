@@ -259,3 +259,38 @@ def test_make_says_why_a_real_one_fails(project):
     assert re.search(r"make ended with status 2: .*nothing", line)
     _, line = fails("fork-exec-make", "--real", project / "absent", "--no-probes")
     assert "No such file" in line
+
+
+# --- memcached ---
+
+@pytest.fixture
+def open_scratch():
+    """The server is not root: the directory has to be one that everybody may enter."""
+    with tempfile.TemporaryDirectory() as directory:
+        os.chmod(directory, 0o711)
+        yield {"TMPDIR": directory}
+        assert not list(Path(directory).iterdir()), "the workload left files behind"
+
+
+@pytest.mark.parametrize("transport", ["tcp", "unix"])
+def test_memcached_answers_every_request(open_scratch, transport):
+    for iteration in run("memcached", "--transport", transport, "--connections", 6, "--requests", 30, "--keys", 20,
+                         "--clients", 1, "--server-threads", 1, "--sets", 30, environment=open_scratch):
+        assert iteration["operations"] == 180
+        assert iteration["metrics"]["server_cpu_time"] > 0
+
+
+def test_memcached_moves_large_values(open_scratch):
+    run("memcached", "--connections", 2, "--requests", 5, "--keys", 3, "--value-size", "512KiB", "--clients", 1,
+        "--server-threads", 1, iterations=1, environment=open_scratch)
+
+
+def test_memcached_says_where_to_get_it():
+    result = execute("memcached", "--server", "no-such-server", "--no-probes")
+    assert result.returncode == UNSUPPORTED and "apt-get install memcached" in result.stderr
+
+
+def test_memcached_reports_a_server_that_does_not_start(open_scratch):
+    result = subprocess.run([WORKLOADS / "memcached", "--server", "false", "--no-probes"], capture_output=True, text=True,
+                            timeout=60, env={**os.environ, **open_scratch})
+    assert result.returncode == 1 and "ended before it answered" in result.stderr
