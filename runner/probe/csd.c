@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* Function calls asked of other CPUs, and what is sent to make them run. */
+/*
+ * Function calls asked of other CPUs, and what is sent to make them run.
+ * Switching the counters off is such a call, too: one csd_function_entry and
+ * exit more on each CPU.
+ */
 #include "perf-counter.h"
 
 static int csd_open(void **state, const struct probe_environment *environment)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <math.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ struct perf_counters {
 	struct counter *counters;
 	size_t count;
 	int *cpus, cpu_count;		/* cpu_count fds a counter; one when not machine-wide */
-	bool by_process;
+	bool by_process, grouped;
 };
 
 int perf_online_cpus(int **cpus)
@@ -59,9 +60,9 @@ int perf_online_cpus(int **cpus)
 	return count ? count : -ENODATA;
 }
 
-static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
+static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu, int leader)
 {
-	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
 }
@@ -70,7 +71,7 @@ static int open_event(struct perf_event_attr *attr, pid_t pid, int cpu)
 static bool whole_machine_allowed(int cpu)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY };
-	int fd = open_event(&attr, -1, cpu);
+	int fd = open_event(&attr, -1, cpu, -1);
 
 	if (fd >= 0)
 		close(fd);
@@ -119,11 +120,25 @@ static void close_fds(struct counter *counter, int count)
 			close(counter->fds[i]);
 }
 
+/* The first one that counts; while one is being opened it may be that one itself. */
+static const struct counter *find_leader(const struct perf_counters *counters)
+{
+	for (size_t i = 0; i < counters->count; i++)
+		if (!counters->counters[i].reason[0])
+			return &counters->counters[i];
+	return NULL;
+}
+
 /* The whole machine, CPU by CPU. */
 static int open_on_cpus(const struct perf_counters *counters, struct counter *counter, struct perf_event_attr *attr)
 {
+	const struct counter *leader = counters->grouped ? find_leader(counters) : NULL;
+
+	leader = leader == counter ? NULL : leader;
+	/* A member counts when its leader does. */
+	attr->disabled = !leader;
 	for (int i = 0; i < counters->cpu_count; i++) {
-		counter->fds[i] = open_event(attr, -1, counters->cpus[i]);
+		counter->fds[i] = open_event(attr, -1, counters->cpus[i], leader ? leader->fds[i] : -1);
 		if (counter->fds[i] < 0) {
 			int error = counter->fds[i];
 
@@ -165,7 +180,7 @@ int perf_counters_add(struct perf_counters *counters, const char *key, const str
 	own.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
 	if (counters->by_process) {
 		own.inherit = 1;
-		counter->fds[0] = open_event(&own, 0, -1);
+		counter->fds[0] = open_event(&own, 0, -1, -1);
 		error = counter->fds[0] < 0 ? counter->fds[0] : 0;
 	} else {
 		error = open_on_cpus(counters, counter, &own);
@@ -207,11 +222,39 @@ int perf_counters_add_tracepoint(struct perf_counters *counters, const char *sys
 	return perf_counters_add(counters, key, &attr);
 }
 
+static void switch_cpu(const struct perf_counters *counters, int index, unsigned long request)
+{
+	const struct counter *leader = counters->grouped ? find_leader(counters) : NULL;
+
+	if (leader) {
+		ioctl(leader->fds[index], request, 0);
+		return;
+	}
+	for (size_t i = 0; i < counters->count; i++)
+		if (!counters->counters[i].reason[0])
+			ioctl(counters->counters[i].fds[index], request, 0);
+}
+
+/*
+ * Switching another CPU's counters takes an interrupt there, which counters of
+ * interrupts see. This CPU, which sends them, counts as the last and stops as
+ * the first, so that it sees none; each other CPU sees its own at most once
+ * when it is switched on and once when it is switched off.
+ */
 static void switch_all(struct perf_counters *counters, unsigned long request)
 {
-	for (size_t i = 0; i < counters->count; i++)
-		for (int cpu = 0; !counters->counters[i].reason[0] && cpu < counters->cpu_count; cpu++)
-			ioctl(counters->counters[i].fds[cpu], request, 0);
+	int here = counters->by_process ? -1 : sched_getcpu(), own = -1;
+
+	for (int i = 0; i < counters->cpu_count && !counters->by_process; i++)
+		if (counters->cpus[i] == here)
+			own = i;
+	if (own >= 0 && request == PERF_EVENT_IOC_DISABLE)
+		switch_cpu(counters, own, request);
+	for (int i = 0; i < counters->cpu_count; i++)
+		if (i != own)
+			switch_cpu(counters, i, request);
+	if (own >= 0 && request == PERF_EVENT_IOC_ENABLE)
+		switch_cpu(counters, own, request);
 }
 
 void perf_counters_enable(struct perf_counters *counters)
@@ -314,6 +357,8 @@ int perf_open_tracepoints(void **state, const struct tracepoint_name *names)
 {
 	struct perf_counters *counters = perf_counters_new();
 
+	if (counters)
+		counters->grouped = !counters->by_process;
 	for (; counters && names->system; names++) {
 		if (perf_counters_add_tracepoint(counters, names->system, names->event)) {
 			perf_counters_free(counters);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "hist-trigger.h"
 #include "sampler.h"
@@ -46,6 +47,16 @@ static void record(void *context, unsigned int misc, const void *body, size_t si
 		tally_add(&own->tally, reason, pages, 1);
 }
 
+/* Kernels differ in the case of these names; the record has one spelling. */
+static void one_spelling(char *name)
+{
+	static const char *const spellings[] = { "local MM shootdown", "remote IPI send" };
+
+	for (size_t i = 0; i < sizeof(spellings) / sizeof(spellings[0]); i++)
+		if (!strcasecmp(name, spellings[i]))
+			strcpy(name, spellings[i]);
+}
+
 static json_t *buckets(const char *format, struct tally *tally)
 {
 	json_t *array = json_array();
@@ -56,6 +67,7 @@ static json_t *buckets(const char *format, struct tally *tally)
 		char name[64];
 
 		trace_symbol(format, "reason", entry->first, name, sizeof(name));
+		one_spelling(name);
 		json_array_append_new(array, json_pack("[s, o, I]", name, entry->second == ALL_PAGES ? json_string("all") :
 			json_integer((json_int_t)entry->second), (json_int_t)entry->count));
 	}
