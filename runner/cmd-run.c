@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* run: words to a campaign. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/command.h"
+#include "common/message.h"
+#include "run.h"
+#include "run-resume.h"
+
+static const struct command_option options[] = {
+	{ "kernel", 'k', "SPEC", true, "kernel to run: deb:6.12, deb:6.12+SERIES/VARIANT, git:PATH@REF, image:FILE, host" },
+	{ "lane", 0, "LANE", false, "host, vm or exact" },
+	{ "cpus", 0, "N[,N...]", false, "CPUs of the guest; each number makes cases of its own" },
+	{ "blocks", 0, "B", false, "blocks: boots of every kernel" },
+	{ "iterations", 0, "K", false, "measured iterations in a boot" },
+	{ "warmup", 0, "K", false, "iterations before those" },
+	{ "phases", 0, "P", false, "exact lane: starting points" },
+	{ "memory", 0, "SIZE", false, "memory of the guest" },
+	{ "nodes", 0, "N", false, "NUMA nodes of the guest" },
+	{ "slice", 0, "US", false, "exact lane: bound of a CPU's slice in microseconds of guest time; 0 for none" },
+	{ "seed", 0, "N", false, "seed of the order of kernels" },
+	{ "kconfig", 0, "NAME|FILE", true, "kernel configuration fragment" },
+	{ "probe", 0, "NAME", true, "a further source of counts; perf:EVENT for one event" },
+	{ "arch", 0, "ARCH", false, "x86-64 or arm64" },
+	{ "baseline", 0, "SPEC", false, "kernel that the others are compared with" },
+	{ "output", 'o', "DIR", false, "directory of the campaign" },
+	{ "resume", 0, NULL, false, "go on with the campaign in -o" },
+	{ "dry-run", 0, NULL, false, "say what would run" },
+	{ "exec", 0, NULL, false, "the region of interest is the COMMAND after --" },
+	{ "file", 0, "FILE", true, "with --exec: a file the command needs in the guest" },
+	{ NULL, 0, NULL, false, NULL },
+};
+
+static int run(const struct command_arguments *arguments)
+{
+	struct run_words words = {
+		.suite = arguments->count ? arguments->values[0] : NULL,
+		.specs = argument_options(arguments, "kernel"),
+		.kconfig = argument_options(arguments, "kconfig"),
+		.probes = argument_options(arguments, "probe"),
+		.lane = argument_option(arguments, "lane"),
+		.cpus = argument_option(arguments, "cpus"),
+		.blocks = argument_option(arguments, "blocks"),
+		.iterations = argument_option(arguments, "iterations"),
+		.warmup = argument_option(arguments, "warmup"),
+		.phases = argument_option(arguments, "phases"),
+		.memory = argument_option(arguments, "memory"),
+		.nodes = argument_option(arguments, "nodes"),
+		.slice = argument_option(arguments, "slice"),
+		.seed = argument_option(arguments, "seed"),
+		.architecture = argument_option(arguments, "arch"),
+		.baseline = argument_option(arguments, "baseline"),
+		.directory = argument_option(arguments, "output"),
+		.resume = argument_option(arguments, "resume"),
+		.dry_run = argument_option(arguments, "dry-run"),
+		.exec = argument_option(arguments, "exec") ? arguments->rest : NULL,
+		.exec_files = argument_options(arguments, "file"),
+	};
+	char *directory = NULL;
+	int status;
+
+	if (argument_option(arguments, "exec") && (!arguments->rest_count || words.suite))
+		status = report(EXIT_USAGE, "run --exec takes its command after '--' and no suite: shootdown run --exec -- COMMAND");
+	else if (!words.exec && arguments->rest_count)
+		status = report(EXIT_USAGE, "a command after '--' needs --exec");
+	else if (words.resume && !words.directory)
+		status = report(EXIT_USAGE, "--resume needs the campaign's directory: -o DIR");
+	else if (words.resume)
+		status = run_resume(words.directory, &directory);
+	else if (!words.suite && !words.exec)
+		status = report(EXIT_USAGE, "name a suite or a workload; 'shootdown list suites' and 'shootdown list workloads' show them");
+	else {
+		if (words.exec)
+			words.suite = "exec";
+		status = run_campaign(&words, &directory);
+	}
+	/* The directory is the one thing that a script wants to know. */
+	if (directory)
+		printf("%s\n", directory);
+	free(directory);
+	return status;
+}
+
+static const struct command command = {
+	.name = "run",
+	.usage = "SUITE|WORKLOAD [OPTION]... | --exec [OPTION]... -- COMMAND [ARGUMENT]...",
+	.summary = "Builds and boots the kernels, runs the cases of a suite, and keeps the records",
+	.help = "Prints the campaign's directory. 'shootdown compare DIRECTORY' shows what came out.",
+	.options = options,
+	.minimum = 0,
+	.maximum = 1,
+	.run = run,
+};
+COMMAND_REGISTER(command);

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../common/files.h"
+#include "../common/interrupt.h"
+#include "../common/message.h"
+#include "../store/record.h"
+#include "execute.h"
+
+/* Default time limits of a case in seconds; the exact lane runs its CPUs one after the other. */
+static unsigned int case_timeout(const json_t *plan, const char *lane, unsigned int cpus)
+{
+	long long seconds = json_integer_value(json_object_get(json_object_get(plan, "guest"), "timeout_seconds"));
+
+	if (seconds)
+		return (unsigned int)seconds;
+	return !strcmp(lane, "exact") ? 600 + cpus * 20 : 300;
+}
+
+static char **string_list(const json_t *list)
+{
+	char **words = calloc(json_array_size(list) + 1, sizeof(*words));
+	json_t *word;
+	size_t index;
+
+	if (!words)
+		abort();
+	json_array_foreach(list, index, word)
+		words[index] = strdup(json_string_value(word));
+	return words;
+}
+
+static void free_strings(char *const *words)
+{
+	for (char *const *word = words; word && *word; word++)
+		free(*word);
+	free((void *)words);
+}
+
+static json_t *case_arguments(const json_t *plan, const json_t *plan_case)
+{
+	const json_t *protocol = json_object_get(plan, "protocol");
+	json_t *arguments = json_deep_copy(json_object_get(plan_case, "arguments")), *probe;
+	size_t index;
+
+	json_array_append_new(arguments, json_sprintf("--iterations=%" JSON_INTEGER_FORMAT,
+						      json_integer_value(json_object_get(protocol, "iterations"))));
+	json_array_append_new(arguments, json_sprintf("--warmup=%" JSON_INTEGER_FORMAT,
+						      json_integer_value(json_object_get(protocol, "warmup"))));
+	json_array_foreach(json_object_get(plan_case, "probes"), index, probe)
+		json_array_append_new(arguments, json_sprintf("--probe=%s", json_string_value(probe)));
+	return arguments;
+}
+
+static void fill_case(struct boot_case *boot_case, const json_t *plan, const json_t *plan_case, const char *lane)
+{
+	json_t *arguments = case_arguments(plan, plan_case);
+	const json_t *exec = json_object_get(plan_case, "exec");
+
+	boot_case->id = json_string_value(json_object_get(plan_case, "id"));
+	boot_case->name = json_string_value(json_object_get(plan_case, "name"));
+	boot_case->workload = json_string_value(json_object_get(plan_case, "workload"));
+	boot_case->arguments = string_list(arguments);
+	boot_case->settings = string_list(json_object_get(plan_case, "settings"));
+	boot_case->helpers = string_list(json_object_get(json_object_get(plan_case, "describe"), "helpers"));
+	boot_case->command = exec ? string_list(json_object_get(exec, "command")) : NULL;
+	boot_case->files = exec ? string_list(json_object_get(exec, "files")) : NULL;
+	boot_case->timeout_seconds = case_timeout(plan, lane, (unsigned int)json_integer_value(json_object_get(plan_case, "cpus")));
+	json_decref(arguments);
+}
+
+static void free_cases(struct boot_case *cases, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free_strings(cases[i].arguments);
+		free_strings(cases[i].settings);
+		free_strings(cases[i].helpers);
+		free_strings(cases[i].command);
+		free_strings(cases[i].files);
+	}
+	free(cases);
+}
+
+static const struct kernel *kernel_of(const struct campaign *campaign, const json_t *boot, const struct kernel *kernels, size_t count)
+{
+	const char *id = json_string_value(json_object_get(boot, "kernel"));
+	json_t *entry;
+	size_t index;
+
+	json_array_foreach(json_object_get(campaign->plan, "kernels"), index, entry)
+		if (index < count && id && !strcmp(json_string_value(json_object_get(entry, "id")), id))
+			return &kernels[index];
+	return NULL;
+}
+
+static void fill_request(struct boot_request *request, const struct campaign *campaign, const json_t *boot)
+{
+	const json_t *guest = json_object_get(campaign->plan, "guest"), *phase = json_object_get(boot, "phase");
+
+	memset(request, 0, sizeof(*request));
+	request->architecture = json_string_value(json_object_get(campaign->plan, "architecture"));
+	request->index = (unsigned int)json_integer_value(json_object_get(boot, "index"));
+	request->block = (unsigned int)json_integer_value(json_object_get(boot, "block"));
+	request->order = (unsigned int)json_integer_value(json_object_get(boot, "order"));
+	request->phase = json_is_integer(phase) ? (int)json_integer_value(phase) : -1;
+	request->phases = (unsigned int)json_integer_value(json_object_get(boot, "phases"));
+	request->cpus = (unsigned int)json_integer_value(json_object_get(boot, "cpus"));
+	request->nodes = (unsigned int)json_integer_value(json_object_get(guest, "nodes"));
+	request->memory_bytes = (uint64_t)json_integer_value(json_object_get(guest, "memory_bytes"));
+	request->boot_parameters = json_string_value(json_object_get(guest, "boot_parameters"));
+	request->slice_microseconds = (unsigned int)json_integer_value(json_object_get(guest, "slice_microseconds"));
+}
+
+static int run_boot(struct campaign *campaign, const struct lane *lane, void *session, const json_t *boot,
+		    const struct kernel *kernel, struct boot_result *result)
+{
+	const json_t *ids = json_object_get(boot, "cases"), *id;
+	struct boot_case *cases = calloc(json_array_size(ids) + 1, sizeof(*cases));
+	struct record_writer writer;
+	struct boot_request request;
+	struct boot_sink sink;
+	size_t index;
+	char *raw;
+	int error, write_error;
+
+	if (!cases)
+		abort();
+	fill_request(&request, campaign, boot);
+	json_array_foreach(ids, index, id)
+		fill_case(&cases[index], campaign->plan, plan_case_by_id(campaign->plan, json_string_value(id)), lane->name);
+	raw = campaign_raw_directory(campaign, request.index);
+	request.kernel = kernel;
+	request.cases = cases;
+	request.case_count = json_array_size(ids);
+	request.raw_directory = raw;
+	request.keep_console = true;
+	memset(result, 0, sizeof(*result));
+	result->seconds_to_workload = NAN;
+	result->outcome = BOOT_HOST_ERROR;
+	record_writer_start(&writer, campaign, boot);
+	sink = record_writer_sink(&writer);
+	error = raw ? lane->run(session, &request, &sink, result) : -errno;
+	if (error)
+		snprintf(result->detail, sizeof(result->detail), "%s", strerror(-error));
+	write_error = record_writer_finish(&writer, result);
+	free_cases(cases, request.case_count);
+	free(raw);
+	return error ? error : write_error;
+}
+
+static void describe_boot(const struct campaign *campaign, const json_t *boot, char *text, size_t text_size)
+{
+	const json_t *kernel = plan_kernel_by_id(campaign->plan, json_string_value(json_object_get(boot, "kernel")));
+	const json_t *cases = json_object_get(boot, "cases");
+	const json_t *only = json_array_size(cases) == 1
+		? plan_case_by_id(campaign->plan, json_string_value(json_array_get(cases, 0))) : NULL;
+
+	snprintf(text, text_size, "block %d, %s, %d CPUs%s%s", (int)json_integer_value(json_object_get(boot, "block")),
+		 json_string_value(json_object_get(kernel, "label")), (int)json_integer_value(json_object_get(boot, "cpus")),
+		 only ? ", " : "", only ? json_string_value(json_object_get(only, "name")) : "");
+}
+
+static int after_boot(struct campaign *campaign, const char *what, const struct boot_result *result, int error,
+		      struct execute_summary *summary)
+{
+	campaign_log(campaign, "%s: %s%s%s (%.1f s)", what, boot_outcome_name(result->outcome), *result->detail ? ": " : "",
+		     result->detail, result->seconds);
+	if (result->outcome == BOOT_INTERRUPTED || interrupted) {
+		snprintf(summary->stop, sizeof(summary->stop), "interrupted");
+		return -EINTR;
+	}
+	if (error || result->outcome == BOOT_HOST_ERROR) {
+		snprintf(summary->stop, sizeof(summary->stop), "%.200s: %.300s", what, error ? strerror(-error) : result->detail);
+		return error ? error : -EIO;
+	}
+	summary->ran++;
+	if (result->outcome != BOOT_OK && result->outcome != BOOT_UNSUPPORTED) {
+		summary->failed++;
+		note("%s: %s: %s", what, boot_outcome_name(result->outcome), result->detail);
+	}
+	return 0;
+}
+
+static int execute_boots(struct campaign *campaign, const struct lane *lane, void *session, const struct kernel *kernels,
+			 size_t kernel_count, struct execute_summary *summary)
+{
+	const json_t *boots = json_object_get(campaign->plan, "boots");
+	json_t *boot;
+	size_t index;
+	int error = 0;
+
+	summary->boots = (unsigned int)json_array_size(boots);
+	progress_start("boot", summary->boots);
+	json_array_foreach(boots, index, boot) {
+		struct boot_result result;
+		char what[512];
+
+		if (campaign_boot_done(campaign, boot)) {
+			summary->skipped++;
+			continue;
+		}
+		describe_boot(campaign, boot, what, sizeof(what));
+		progress_step((unsigned int)index, what);
+		error = run_boot(campaign, lane, session, boot, kernel_of(campaign, boot, kernels, kernel_count), &result);
+		error = after_boot(campaign, what, &result, error, summary);
+		if (error)
+			break;
+	}
+	progress_end();
+	return error;
+}
+
+int campaign_execute(struct campaign *campaign, const struct lane *lane, const struct kernel *kernels, size_t kernel_count,
+		     struct execute_summary *summary)
+{
+	const char *architecture = json_string_value(json_object_get(campaign->plan, "architecture"));
+	char *directory = text_format("%s/session", campaign->directory);
+	void *session = NULL;
+	int error;
+
+	memset(summary, 0, sizeof(*summary));
+	error = remove_tree(directory);
+	if (!error)
+		error = make_directories(directory);
+	if (error)
+		snprintf(summary->stop, sizeof(summary->stop), "%.400s: %s", directory, strerror(-error));
+	else
+		error = lane->prepare(directory, architecture, &session, summary->stop, sizeof(summary->stop));
+	if (!error)
+		error = execute_boots(campaign, lane, session, kernels, kernel_count, summary);
+	if (session)
+		lane->cleanup(session);
+	remove_tree(directory);
+	free(directory);
+	return error;
+}

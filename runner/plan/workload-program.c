@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../common/files.h"
+#include "../common/message.h"
+#include "../common/paths.h"
+#include "../common/spawn.h"
+#include "workload-program.h"
+
+#define ARGUMENTS_MAXIMUM 64
+#define OUTPUT_LIMIT (1U << 20)
+#define TIMEOUT_MS 20000
+
+static bool is_executable_file(const char *path)
+{
+	struct stat status;
+
+	return !stat(path, &status) && S_ISREG(status.st_mode) && !access(path, X_OK);
+}
+
+char **workload_names(void)
+{
+	char *directory = path_program(NULL, "workloads");
+	char **names = path_names(directory, ""), **kept = names;
+
+	for (char **name = names; *name; name++) {
+		char *path = text_format("%s/%s", directory, *name);
+
+		if (is_executable_file(path))
+			*kept++ = *name;
+		else
+			free(*name);
+		free(path);
+	}
+	*kept = NULL;
+	free(directory);
+	return names;
+}
+
+static char *program_path(const char *name)
+{
+	char *below = text_format("workloads/%s", name);
+	char *path = path_program(NULL, below);
+
+	free(below);
+	return path;
+}
+
+bool workload_exists(const char *name)
+{
+	char *path;
+	bool exists;
+
+	if (strchr(name, '/') || name[0] == '.')
+		return false;
+	path = program_path(name);
+	exists = is_executable_file(path);
+	free(path);
+	return exists;
+}
+
+/* Runs the workload; its one line on standard error becomes the reason when it does not end with 0. */
+static int ask_program(const char *name, const char *const *arguments, json_t **answer, char *reason, size_t reason_size)
+{
+	const char *argv[ARGUMENTS_MAXIMUM + 2];
+	char *path = program_path(name), *output = NULL;
+	size_t count = 0;
+	int status = 0, error, error_file = -1;
+	json_error_t json_error;
+	FILE *errors = tmpfile();
+
+	argv[count++] = path;
+	for (; *arguments && count <= ARGUMENTS_MAXIMUM; arguments++)
+		argv[count++] = *arguments;
+	argv[count] = NULL;
+	error_file = errors ? fileno(errors) : -1;
+	error = run_capture(argv, &(struct spawn_options){ .input = -1, .error = error_file }, TIMEOUT_MS, OUTPUT_LIMIT,
+			    &output, &status);
+	if (error) {
+		snprintf(reason, reason_size, "cannot run workload '%s': %s; build it with 'make'", name, strerror(-error));
+	} else if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+		char text[400] = "";
+
+		rewind(errors);
+		if (!fgets(text, sizeof(text), errors))
+			snprintf(text, sizeof(text), "%s ended with status %d", name, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+		text[strcspn(text, "\n")] = '\0';
+		snprintf(reason, reason_size, "%s", text);
+		error = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_USAGE ? -EINVAL : -ENOSPC;
+	} else {
+		*answer = json_loads(output, JSON_REJECT_DUPLICATES, &json_error);
+		if (!*answer) {
+			snprintf(reason, reason_size, "workload '%s' answered no JSON: %s", name, json_error.text);
+			error = -EPROTO;
+		}
+	}
+	if (errors)
+		fclose(errors);
+	free(output);
+	free(path);
+	return error;
+}
+
+int workload_describe(const char *name, json_t **description, char *reason, size_t reason_size)
+{
+	const char *const arguments[] = { "--describe", NULL };
+
+	return ask_program(name, arguments, description, reason, reason_size);
+}
+
+/* "--name=value" of a scalar as YAML had it; caller frees. */
+static char *option_argument(const char *name, const json_t *value)
+{
+	if (json_is_string(value))
+		return text_format("--%s=%s", name, json_string_value(value));
+	if (json_is_boolean(value))
+		return text_format("--%s=%s", name, json_is_true(value) ? "yes" : "no");
+	if (json_is_integer(value))
+		return text_format("--%s=%" JSON_INTEGER_FORMAT, name, json_integer_value(value));
+	return text_format("--%s=%.17g", name, json_real_value(value));
+}
+
+int workload_resolve(const char *name, const json_t *options, const struct guest_limits *limits,
+		     json_t **resolved, char *reason, size_t reason_size)
+{
+	const char *arguments[ARGUMENTS_MAXIMUM + 1];
+	char *owned[ARGUMENTS_MAXIMUM];
+	size_t count = 0;
+	const char *key;
+	json_t *value;
+	int error;
+
+	owned[count] = text_format("--resolve=cpus=%u,nodes=%u,memory=%llu", limits->cpus, limits->nodes,
+				   (unsigned long long)limits->memory_bytes);
+	arguments[count] = owned[count];
+	count++;
+	json_object_foreach((json_t *)options, key, value) {
+		if (count >= ARGUMENTS_MAXIMUM)
+			break;
+		owned[count] = option_argument(key, value);
+		arguments[count] = owned[count];
+		count++;
+	}
+	arguments[count] = NULL;
+	error = ask_program(name, arguments, resolved, reason, reason_size);
+	while (count)
+		free(owned[--count]);
+	return error;
+}
+
+int workload_check_probe(const char *workload, const char *probe, char *reason, size_t reason_size)
+{
+	char *argument = text_format("--probe=%s", probe);
+	const char *const arguments[] = { "--describe", argument, NULL };
+	json_t *ignored = NULL;
+	int error = ask_program(workload, arguments, &ignored, reason, reason_size);
+
+	json_decref(ignored);
+	free(argument);
+	return error;
+}

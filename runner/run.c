@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include "run.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/files.h"
+#include "common/message.h"
+#include "common/nearest.h"
+#include "common/paths.h"
+#include "common/units.h"
+#include "machine/facts.h"
+#include "plan/analysis.h"
+#include "plan/execute.h"
+#include "run-words.h"
+#include "store/campaign.h"
+
+/* Everything that one campaign holds while it is made and run. */
+struct session {
+	const struct run_words *words;
+	struct suite suite;
+	const struct lane *lane;
+	struct lane_facts lane_facts;
+	const char *architecture;
+	struct kernel *kernels;
+	size_t kernel_count;
+	json_t *command;
+	json_t *plan;
+	json_t *machine;
+};
+
+static const char *text_of(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text ? text : "";
+}
+
+static int choose_lane(struct session *session)
+{
+	const char *name = session->words->lane, *names[16] = { NULL };
+	size_t count = 0;
+	char hint[96];
+
+	if (!name)
+		name = json_string_value(json_object_get(session->suite.json, "default-lane"));
+	if (!name)
+		name = "vm";
+	session->lane = lane_find(name);
+	if (session->lane)
+		return EXIT_DONE;
+	for (const struct lane *const *lane = lane_next(NULL); lane && count < 15; lane = lane_next(lane))
+		names[count++] = (*lane)->name;
+	return report(EXIT_USAGE, "there is no lane '%s'%s", name, nearest_hint(name, names, hint, sizeof(hint)));
+}
+
+static int probe_lane(struct session *session)
+{
+	const char *architecture = session->words->architecture;
+
+	if (!architecture)
+		architecture = json_string_value(json_object_get(session->suite.json, "architecture"));
+	session->architecture = architecture ? architecture : host_architecture();
+	if (strcmp(session->architecture, "x86-64") && strcmp(session->architecture, "arm64"))
+		return report(EXIT_USAGE, "there is no architecture '%s'; name x86-64 or arm64", session->architecture);
+	if (!session->lane->probe(session->architecture, &session->lane_facts))
+		return EXIT_DONE;
+	return report(EXIT_ENVIRONMENT, "the lane '%s' cannot run here: %s", session->lane->name, session->lane_facts.reason);
+}
+
+/* A list of texts of the suite as a vector that borrows from it. */
+static const char **borrow_list(const json_t *list, const char *otherwise)
+{
+	const char **words = calloc(json_array_size(list) + 2, sizeof(*words));
+	json_t *word;
+	size_t index;
+
+	if (!words)
+		abort();
+	json_array_foreach(list, index, word)
+		words[index] = json_string_value(word);
+	if (!json_array_size(list))
+		words[0] = otherwise;
+	return words;
+}
+
+static int get_kernels(struct session *session)
+{
+	const json_t *lane = suite_lane(&session->suite, session->lane->name);
+	bool host = !strcmp(session->lane->name, "host");
+	const char **specs = borrow_list(host ? NULL : json_object_get(session->suite.json, "kernels"), host ? "host" : "deb:6.12");
+	const char **kconfig = borrow_list(json_object_get(lane, "kconfig"), "fast");
+	int status = run_build_kernels(*session->words->specs ? session->words->specs : specs,
+				       *session->words->kconfig ? session->words->kconfig : kconfig, session->architecture,
+				       session->words->dry_run, &session->kernels, &session->kernel_count);
+
+	free(specs);
+	free(kconfig);
+	return status;
+}
+
+/* A number given on the command line; 0 stays "not given". */
+static int number_word(const char *option, const char *text, uint64_t least, uint64_t most, long long *value)
+{
+	uint64_t number;
+
+	if (!text)
+		return EXIT_DONE;
+	if (parse_count(text, &number) || number < least || number > most)
+		return report(EXIT_USAGE, "--%s: '%s' is not a number from %llu to %llu", option, text, (unsigned long long)least,
+			      (unsigned long long)most);
+	*value = (long long)number;
+	return EXIT_DONE;
+}
+
+static int fill_request(const struct session *session, struct plan_request *request)
+{
+	const struct run_words *words = session->words;
+	long long blocks = 0, iterations = 0, phases = 0, nodes = 0, warmup = -1, slice = -1, seed = 1;
+	char reason[256];
+	int status = number_word("blocks", words->blocks, 1, 1000, &blocks);
+
+	if (!status)
+		status = number_word("iterations", words->iterations, 1, 10000, &iterations);
+	if (!status)
+		status = number_word("warmup", words->warmup, 0, 1000, &warmup);
+	if (!status)
+		status = number_word("phases", words->phases, 1, 64, &phases);
+	if (!status)
+		status = number_word("nodes", words->nodes, 1, 64, &nodes);
+	if (!status)
+		status = number_word("slice", words->slice, 0, 1000000, &slice);
+	if (!status)
+		status = number_word("seed", words->seed, 0, INT64_MAX, &seed);
+	if (!status && words->memory && parse_size(words->memory, &request->memory_bytes))
+		status = report(EXIT_USAGE, "--memory: '%s' is not a size; write for example 2 GiB", words->memory);
+	if (!status && words->cpus &&
+	    plan_parse_cpus(words->cpus, request->cpus, &request->cpus_count, reason, sizeof(reason)))
+		status = report(EXIT_USAGE, "--cpus: %s", reason);
+	request->blocks = (unsigned int)blocks;
+	request->iterations = (unsigned int)iterations;
+	request->phases = (unsigned int)phases;
+	request->nodes = (unsigned int)nodes;
+	request->warmup = (int)warmup;
+	request->slice_microseconds = (int)slice;
+	request->seed = (uint64_t)seed;
+	return status;
+}
+
+static int make_plan(struct session *session)
+{
+	struct plan_request request = {
+		.suite = &session->suite, .lane = session->lane, .architecture = session->architecture,
+		.kernels = session->kernels, .kernel_count = session->kernel_count, .baseline = session->words->baseline,
+		.probes = session->words->probes, .lane_facts = session->lane_facts.facts, .command = session->command,
+		.exec = session->words->exec, .exec_files = session->words->exec_files,
+	};
+	struct plan_error error = { .exit_status = EXIT_INTERNAL };
+	char hash[HASH_TEXT];
+	int status = fill_request(session, &request);
+
+	if (status)
+		return status;
+	if (plan_make(&request, &session->plan, &error) || plan_hash_programs(session->plan, &error))
+		return report(error.exit_status, "%s", error.text);
+	session->machine = machine_facts();
+	machine_hash(session->machine, hash);
+	json_object_set_new(session->plan, "machine", json_string(hash));
+	plan_identify(session->plan);
+	return EXIT_DONE;
+}
+
+/* A plan that cannot decide its family says so before it runs, and how many blocks could. */
+static void warn_p_floor(const struct session *session)
+{
+	const json_t *primary = json_object_get(json_object_get(session->suite.json, "primary"), session->lane->name);
+	json_t *question, *answer = NULL;
+	char reason[256];
+
+	if (!strcmp(session->lane->name, "exact") || session->kernel_count < 2 || !json_array_size(primary))
+		return;
+	question = json_pack("{s:s, s:O, s:i}", "ask", "p-floor", "blocks",
+			     json_object_get(json_object_get(session->plan, "protocol"), "blocks"), "family",
+			     (int)json_array_size(primary));
+	if (!analysis_ask(question, &answer, reason, sizeof(reason))) {
+		if (*text_of(answer, "warning"))
+			note("note: %s", text_of(answer, "warning"));
+	} else {
+		note("note: whether %lld blocks can decide was not computed: %s",
+		     json_integer_value(json_object_get(question, "blocks")), reason);
+	}
+	json_decref(answer);
+	json_decref(question);
+}
+
+static void print_plan(const struct session *session)
+{
+	const json_t *boots = json_object_get(session->plan, "boots"), *protocol = json_object_get(session->plan, "protocol");
+	json_t *entry;
+	size_t index;
+
+	printf("lane %s, %s, %s\n", session->lane->name, session->architecture, *text_of(session->plan, "accelerator")
+	       ? text_of(session->plan, "accelerator") : "bare");
+	json_array_foreach(json_object_get(session->plan, "kernels"), index, entry)
+		printf("kernel   %s%s\n", text_of(entry, "label"),
+		       !strcmp(text_of(entry, "id"), text_of(session->plan, "baseline")) ? "   (baseline)" : "");
+	json_array_foreach(json_object_get(session->plan, "cases"), index, entry) {
+		char *options = json_dumps(json_object_get(entry, "options"), JSON_COMPACT);
+
+		printf("case     %s at %d CPUs: %s %s\n", text_of(entry, "name"),
+		       (int)json_integer_value(json_object_get(entry, "cpus")), text_of(entry, "workload"), options);
+		free(options);
+	}
+	printf("boots    %zu (%d %s)\n", json_array_size(boots),
+	       (int)json_integer_value(json_object_get(protocol, strcmp(session->lane->name, "exact") ? "blocks" : "phases")),
+	       strcmp(session->lane->name, "exact") ? "blocks" : "phases");
+}
+
+static int fill_campaign(struct session *session, struct campaign *campaign)
+{
+	const json_t *entries = json_object_get(session->plan, "kernels");
+	bool exact = !strcmp(session->lane->name, "exact");
+	int error = 0;
+
+	for (size_t i = 0; i < session->kernel_count && !error; i++)
+		error = campaign_add_kernel(campaign, text_of(json_array_get(entries, i), "id"), &session->kernels[i], exact);
+	if (!error && session->suite.path)
+		error = campaign_add_file(campaign, session->suite.path, "suite.yaml");
+	if (!error && !json_is_null(json_object_get(session->plan, "series"))) {
+		static const char *const names[] = { "series.yaml", "groups.yaml" };
+
+		for (size_t i = 0; i < 2 && !error; i++) {
+			char *below = text_format("kernels/series/%s/%s", text_of(json_object_get(session->plan, "series"), "series"), names[i]);
+			char *path = path_data(below);
+
+			if (file_exists(path))
+				error = campaign_add_file(campaign, path, names[i]);
+			free(path);
+			free(below);
+		}
+	}
+	return error;
+}
+
+static int finish(const struct campaign *campaign, const struct execute_summary *summary, int error)
+{
+	if (error == -EINTR)
+		return report(EXIT_ENVIRONMENT, "interrupted; what was measured is kept: shootdown run --resume -o %s goes on", campaign->directory);
+	if (error)
+		return report(EXIT_ENVIRONMENT, "campaign %s stopped: %s; mend that, then: shootdown run --resume -o %s", campaign->directory,
+			      summary->stop, campaign->directory);
+	note("%u boots: %u ran, %u were there already, %u failed; records in %s", summary->boots, summary->ran, summary->skipped,
+	     summary->failed, campaign->directory);
+	note("next: shootdown compare %s", campaign->directory);
+	return EXIT_DONE;
+}
+
+static int execute(struct session *session, struct campaign *campaign)
+{
+	struct execute_summary summary;
+	int error = campaign_execute(campaign, session->lane, session->kernels, session->kernel_count, &summary);
+
+	return finish(campaign, &summary, error);
+}
+
+static int start_campaign(struct session *session, char **directory)
+{
+	char *path = campaign_directory_name(session->words->directory, text_of(session->suite.json, "suite"));
+	struct campaign campaign;
+	char reason[512];
+	int status, error;
+
+	error = campaign_create(path, session->plan, session->machine, &campaign, reason, sizeof(reason));
+	if (error) {
+		status = report(error == -EEXIST ? EXIT_USAGE : EXIT_ENVIRONMENT, "campaign %s: %s", path, reason);
+		free(path);
+		return status;
+	}
+	error = fill_campaign(session, &campaign);
+	status = error ? report(EXIT_ENVIRONMENT, "campaign %s cannot be written: %s", path, strerror(-error)) : execute(session, &campaign);
+	campaign_close(&campaign);
+	*directory = path;
+	return status;
+}
+
+/* The first thing in which two plans differ, by name; NULL when they are one. */
+static const char *plan_difference(const json_t *old, const json_t *new)
+{
+	static const char *const fields[] = {
+		"lane", "architecture", "accelerator", "qemu_version", "cpu_model", "suite", "protocol", "guest", "kernels", "cases",
+		"hashes", "machine", "seed", "baseline", "boots",
+	};
+
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+		if (!json_equal(json_object_get(old, fields[i]), json_object_get(new, fields[i])))
+			return fields[i];
+	return NULL;
+}
+
+static int resume_campaign(struct session *session, char **directory)
+{
+	struct campaign campaign;
+	char reason[512];
+	const char *difference;
+	int status;
+
+	if (campaign_open(session->words->directory, &campaign, reason, sizeof(reason)))
+		return report(EXIT_ENVIRONMENT, "campaign %s cannot be resumed: %s", session->words->directory, reason);
+	difference = plan_difference(campaign.plan, session->plan);
+	if (difference)
+		status = report(EXIT_USAGE, "campaign %s was made with another %s; resume it as it was, or start a new one with another -o",
+				session->words->directory, difference);
+	else
+		status = execute(session, &campaign);
+	campaign_close(&campaign);
+	*directory = strdup(session->words->directory);
+	return status;
+}
+
+static int prepare(struct session *session)
+{
+	char reason[768];
+	int status, error = suite_load(session->words->suite, &session->suite, reason, sizeof(reason));
+
+	if (error)
+		return report(EXIT_USAGE, "%s", reason);
+	status = choose_lane(session);
+	if (!status)
+		status = probe_lane(session);
+	if (!status)
+		status = get_kernels(session);
+	if (!status)
+		status = make_plan(session);
+	return status;
+}
+
+int run_campaign(const struct run_words *words, char **directory)
+{
+	struct session session = { .words = words, .command = run_words_record(words) };
+	int status = prepare(&session);
+
+	*directory = NULL;
+	if (!status) {
+		if (!words->resume)
+			warn_p_floor(&session);
+		if (words->dry_run)
+			print_plan(&session);
+		else
+			status = words->resume ? resume_campaign(&session, directory) : start_campaign(&session, directory);
+	}
+	json_decref(session.command);
+	json_decref(session.plan);
+	json_decref(session.machine);
+	json_decref(session.lane_facts.facts);
+	run_kernels_free(session.kernels, session.kernel_count);
+	suite_free(&session.suite);
+	return status;
+}
