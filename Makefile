@@ -16,7 +16,7 @@ ARCH ?= native
 PYTHON ?= /usr/bin/python3
 PKG_CONFIG ?= pkg-config
 ifeq ($(ARCH),native)
-BUILD := build
+BUILD ?= build
 else ifeq ($(ARCH),arm64)
 BUILD := build/arm64
 CC = aarch64-linux-gnu-gcc
@@ -144,3 +144,57 @@ unit-tests: $(addprefix $(BUILD)/tests/,$(UNIT_TESTS))
 .PHONY: clean
 clean:
 	rm -rf $(BUILD)
+
+# --- packages; PACKAGES=no leaves the machine as it is ---
+.PHONY: packages-build packages-demo packages-check
+packages-build packages-demo packages-check:
+ifneq ($(PACKAGES),no)
+	$(Q)configs/packages/install.sh build $(if $(filter %-demo,$@),demo) $(if $(filter %-check,$@),demo check)
+endif
+
+# The lists are installed first, by a make of their own: pkg-config must find what they bring.
+.PHONY: demo check check-fast check-full bench lint
+demo: packages-demo
+	$(Q)$(MAKE) --no-print-directory all
+	build/shootdown reproduce unmap-inaccessible
+
+check-fast: all unit-tests
+	$(Q)$(PYTHON) tests/run.py fast
+
+SANITIZED := build/sanitized
+check: packages-check
+	$(Q)$(MAKE) --no-print-directory all unit-tests
+	$(Q)$(MAKE) --no-print-directory BUILD=$(SANITIZED) ASAN=1 UBSAN=1 all unit-tests
+	$(Q)$(MAKE) --no-print-directory lint
+	$(Q)$(PYTHON) tests/run.py check --sanitized $(SANITIZED)
+
+check-full: packages-check
+	$(Q)$(MAKE) --no-print-directory all unit-tests
+	$(Q)$(MAKE) --no-print-directory BUILD=$(SANITIZED) ASAN=1 UBSAN=1 all unit-tests
+	$(Q)$(MAKE) --no-print-directory lint
+	$(Q)$(PYTHON) tests/run.py full --sanitized $(SANITIZED)
+
+bench: packages-check
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(PYTHON) tests/bench.py
+
+OUR_C := $(wildcard workloads/*.c workloads/helpers/*.c runner/*.c runner/*/*.c kernels/*.c tests/unit/*.c)
+lint:
+	$(Q)$(MAKE) --no-print-directory BUILD=build/clang CC=clang CFLAGS='-O1 -Werror' all
+	$(Q)cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,portability --inline-suppr \
+		--suppressions-list=configs/cppcheck-suppressions.txt -D__x86_64__ -I. $(OUR_C)
+	$(Q)shellcheck configs/packages/install.sh .ci/run
+
+# --- installation ---
+LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/shootdown
+SHARE := $(DESTDIR)$(PREFIX)/share/shootdown
+.PHONY: install
+install: all
+	install -D -m 755 $(BUILD)/shootdown $(DESTDIR)$(PREFIX)/bin/shootdown
+	install -d $(LIBEXEC)/workloads/helpers $(LIBEXEC)/guest $(LIBEXEC)/exact $(SHARE)/kernels
+	install -m 755 $(addprefix $(BUILD)/workloads/,$(WORKLOADS)) $(LIBEXEC)/workloads
+	$(if $(HELPERS),install -m 755 $(addprefix $(BUILD)/workloads/helpers/,$(HELPERS)) $(LIBEXEC)/workloads/helpers)
+	install -m 755 $(BUILD)/guest/init $(LIBEXEC)/guest
+	install -m 755 $(BUILD)/exact/plugin.so $(LIBEXEC)/exact
+	cp -R configs analysis $(SHARE)
+	cp -R kernels/series $(SHARE)/kernels
