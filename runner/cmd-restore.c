@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* restore: puts back what a killed run left changed. */
+#include <stdio.h>
+
+#include "common/command.h"
+#include "common/message.h"
+#include "machine/settings.h"
+
+static int run(const struct command_arguments *arguments)
+{
+	unsigned int count = 0;
+	char reason[256] = "";
+
+	(void)arguments;
+	if (settings_restore_journal(&count, reason, sizeof(reason)))
+		return report(EXIT_ENVIRONMENT, "restore: %s", reason);
+	printf(count ? "%u settings put back\n" : "nothing to put back\n", count);
+	return EXIT_DONE;
+}
+
+static const struct command_option options[] = { { NULL, 0, NULL, false, NULL } };
+
+static const struct command command = {
+	.name = "restore",
+	.usage = "",
+	.summary = "Puts back settings that an earlier run changed and could not put back",
+	.options = options,
+	.minimum = 0,
+	.maximum = 0,
+	.run = run,
+};
+COMMAND_REGISTER(command);
