@@ -46,7 +46,7 @@ HELPERS := $(patsubst workloads/helpers/%.c,%,$(wildcard workloads/helpers/*.c))
 COMMON_SRC := $(wildcard runner/common/*.c)
 HARNESS_SRC := $(wildcard runner/harness/*.c runner/probe/*.c)
 # Of common, what a workload may link: it must not drag libcrypto or command code into the guest.
-HARNESS_COMMON_SRC := $(addprefix runner/common/,units.c nearest.c files.c spawn.c interrupt.c)
+HARNESS_COMMON_SRC := $(addprefix runner/common/,units.c nearest.c files.c memory.c spawn.c interrupt.c)
 RUNNER_SRC := $(wildcard runner/*.c runner/plan/*.c runner/lane/*.c runner/machine/*.c runner/store/*.c kernels/*.c) $(COMMON_SRC)
 GUEST_SRC := $(wildcard runner/guest/*.c)
 # The host lane collects the same facts as a guest's init.

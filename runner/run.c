@@ -166,7 +166,7 @@ static int make_plan(struct session *session)
 		return status;
 	if (plan_make(&request, &session->plan, &error) || plan_hash_programs(session->plan, &error))
 		return report(error.exit_status, "%s", error.text);
-	session->machine = machine_facts();
+	session->machine = host_facts();
 	machine_hash(session->machine, hash);
 	json_object_set_new(session->plan, "machine", json_string(hash));
 	plan_identify(session->plan);

@@ -7,78 +7,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "../common/memory.h"
 #include "run.h"
-
-/* "MemAvailable:   123 kB": bytes; 0 when the line is not there. */
-static uint64_t meminfo(const char *key)
-{
-	char *text, *line;
-	uint64_t bytes = 0;
-
-	if (probe_read_file("/proc/meminfo", &text))
-		return 0;
-	for (line = text; line && *line; line = strchr(line, '\n')) {
-		line += *line == '\n';
-		if (!strncmp(line, key, strlen(key)) && line[strlen(key)] == ':') {
-			bytes = strtoull(line + strlen(key) + 1, NULL, 10) * 1024;
-			break;
-		}
-	}
-	free(text);
-	return bytes;
-}
-
-static bool read_number(const char *path, uint64_t *number)
-{
-	char *text, *end;
-	bool good;
-
-	if (probe_read_file(path, &text))
-		return false;
-	*number = strtoull(text, &end, 10);
-	good = end != text;
-	free(text);
-	return good;
-}
-
-/* What this process's cgroup (version 2) still allows, or UINT64_MAX. */
-static uint64_t cgroup_room(void)
-{
-	uint64_t room = UINT64_MAX, limit, used;
-	char path[512], *text, *group, *end;
-
-	if (probe_read_file("/proc/self/cgroup", &text))
-		return room;
-	group = strncmp(text, "0::", 3) ? strstr(text, "\n0::") : text - 1;
-	if (group) {
-		group += 4;
-		group[strcspn(group, "\n")] = '\0';
-		/* A limit may stand on any level above. */
-		for (;;) {
-			snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.max", group);
-			if (read_number(path, &limit)) {
-				snprintf(path, sizeof(path), "/sys/fs/cgroup%s/memory.current", group);
-				if (read_number(path, &used) && (limit > used ? limit - used : 0) < room)
-					room = limit > used ? limit - used : 0;
-			}
-			end = strrchr(group, '/');
-			if (!end)
-				break;
-			*end = '\0';
-		}
-	}
-	free(text);
-	return room;
-}
-
-uint64_t available_memory(void)
-{
-	uint64_t available = meminfo("MemAvailable"), room = cgroup_room();
-
-	if (!available)
-		available = meminfo("MemFree");
-	return available < room ? available : room;
-}
 
 struct fact_file {
 	const char *key, *path;
@@ -153,7 +83,7 @@ json_t *machine_facts(const struct placement *placement, json_t *missing)
 	json_object_set_new(facts, "cpus", json_integer(placement->count));
 	json_object_set_new(facts, "nodes", json_integer(placement->node_count));
 	json_object_set_new(facts, "page_bytes", json_integer(sysconf(_SC_PAGESIZE)));
-	json_object_set_new(facts, "memory_bytes", json_integer((json_int_t)meminfo("MemTotal")));
+	json_object_set_new(facts, "memory_bytes", json_integer((json_int_t)meminfo_bytes("MemTotal")));
 	json_object_set_new(facts, "memory_available_bytes", json_integer((json_int_t)available_memory()));
 	add_cpu_facts(facts);
 	for (size_t i = 0; i < sizeof(fact_files) / sizeof(fact_files[0]); i++)

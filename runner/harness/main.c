@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../common/units.h"
+#include "../common/memory.h"
 #include "run.h"
 
 static const struct workload_option harness_rows[] = {

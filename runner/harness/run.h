@@ -97,7 +97,6 @@ void frame_settle(int fd);
 /* summary.c: what a person reads. */
 void summary_print(const struct workload *workload, const json_t *start, const json_t *iterations);
 /* limits.c */
-uint64_t available_memory(void);
 json_t *machine_facts(const struct placement *placement, json_t *missing);
 
 /* Records why the run fails unless somebody was first; returns error. */

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 
 #include "../common/files.h"
+#include "../common/memory.h"
 #include "../common/paths.h"
 #include "facts.h"
 
@@ -91,21 +92,7 @@ static void add_topology(json_t *identity, json_t *missing)
 	hwloc_topology_destroy(topology);
 }
 
-static void add_memory(json_t *identity, json_t *missing)
-{
-	char *text, *line;
-
-	if (read_file("/proc/meminfo", FILE_LIMIT, &text, NULL)) {
-		json_object_set_new(missing, "memory_bytes", json_string("/proc/meminfo cannot be read"));
-		return;
-	}
-	line = strstr(text, "MemTotal:");
-	if (line)
-		json_object_set_new(identity, "memory_bytes", json_integer(strtoll(line + strlen("MemTotal:"), NULL, 10) * 1024));
-	free(text);
-}
-
-json_t *machine_facts(void)
+json_t *host_facts(void)
 {
 	json_t *identity = json_object(), *state = json_object(), *missing = json_object();
 	struct utsname name;
@@ -117,7 +104,10 @@ json_t *machine_facts(void)
 	}
 	add_cpu_model(identity, missing);
 	add_topology(identity, missing);
-	add_memory(identity, missing);
+	if (meminfo_bytes("MemTotal"))
+		json_object_set_new(identity, "memory_bytes", json_integer((json_int_t)meminfo_bytes("MemTotal")));
+	else
+		json_object_set_new(missing, "memory_bytes", json_string("/proc/meminfo does not say"));
 	for (size_t i = 0; i < sizeof(state_files) / sizeof(state_files[0]); i++)
 		add_file(state, missing, &state_files[i]);
 	return json_pack("{s:o, s:o, s:o}", "identity", identity, "state", state, "missing", missing);

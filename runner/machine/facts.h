@@ -11,7 +11,7 @@
  * identity is what stays from run to run (its hash says "same machine");
  * state is what was so at this moment. What cannot be had is in missing.
  */
-json_t *machine_facts(void);
+json_t *host_facts(void);
 void machine_hash(const json_t *facts, char text[HASH_TEXT]);
 
 #endif

@@ -5,26 +5,13 @@
 #include <string.h>
 
 #include "../common/files.h"
+#include "../common/memory.h"
 #include "../common/message.h"
 #include "../common/nearest.h"
 #include "../common/paths.h"
 #include "../common/units.h"
 #include "cases.h"
 #include "workload-program.h"
-
-uint64_t available_memory(void)
-{
-	uint64_t kibibytes = 0;
-	char *text, *line;
-
-	if (read_file("/proc/meminfo", 1 << 16, &text, NULL))
-		return 0;
-	line = strstr(text, "MemAvailable:");
-	if (line)
-		kibibytes = strtoull(line + strlen("MemAvailable:"), NULL, 10);
-	free(text);
-	return kibibytes << 10;
-}
 
 static bool runs_in_lane(const json_t *entry, const char *lane)
 {

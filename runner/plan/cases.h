@@ -7,7 +7,5 @@
 
 int plan_add_cases(const struct plan_request *request, json_t *plan, const unsigned int *cpus, size_t cpus_count,
 		   struct plan_error *error);
-/* MemAvailable of /proc/meminfo in bytes; 0 when it cannot be read. */
-uint64_t available_memory(void);
 
 #endif

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../common/memory.h"
 #include "../common/message.h"
 #include "../common/nearest.h"
 #include "../common/units.h"
