@@ -186,8 +186,8 @@ static void warn_p_floor(const struct session *session)
 			     json_object_get(json_object_get(session->plan, "protocol"), "blocks"), "family",
 			     (int)json_array_size(primary));
 	if (!analysis_ask(question, &answer, reason, sizeof(reason))) {
-		if (*text_of(answer, "warning"))
-			note("note: %s", text_of(answer, "warning"));
+		if (!json_is_true(json_object_get(answer, "can_decide")))
+			note("note: %s", text_of(answer, "text"));
 	} else {
 		note("note: whether %lld blocks can decide was not computed: %s",
 		     json_integer_value(json_object_get(question, "blocks")), reason);
