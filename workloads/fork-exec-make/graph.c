@@ -12,15 +12,10 @@
 
 #include "workloads/fork-exec-make/make.h"
 
-static void add_time(struct timeval *sum, const struct timeval *more)
-{
-	timeradd(sum, more, sum);
-}
-
 static void add_usage(struct rusage *sum, const struct rusage *more)
 {
-	add_time(&sum->ru_utime, &more->ru_utime);
-	add_time(&sum->ru_stime, &more->ru_stime);
+	timeradd(&sum->ru_utime, &more->ru_utime, &sum->ru_utime);
+	timeradd(&sum->ru_stime, &more->ru_stime, &sum->ru_stime);
 	sum->ru_minflt += more->ru_minflt;
 	sum->ru_majflt += more->ru_majflt;
 }
@@ -35,29 +30,43 @@ static pid_t start(char *const *arguments, bool use_vfork)
 	_exit(NOT_STARTED);
 }
 
-static int compile_job(const struct make_options *chosen, const struct make *state, struct job *job, uint64_t unit)
+/* NULL-terminated copies of texts that format_text() made; takes them over. -ENOMEM when one is missing. */
+static int take_arguments(struct job *job, char *const *texts, size_t count)
 {
-	char *arguments[] = {
-		format_text("%s", state->compiler), format_text("driver"), format_text("%s", state->directory), format_text("%" PRIu64, unit),
-		format_text("--headers=%" PRIu64, chosen->headers), format_text("--header-bytes=%" PRIu64, chosen->header_bytes),
-		format_text("--lookups=%" PRIu64, chosen->lookups), format_text("--heap=%" PRIu64, chosen->heap),
-		format_text("--text=%" PRIu64, chosen->text), format_text("--object-bytes=%" PRIu64, chosen->object_bytes),
-		format_text("--compute=%" PRIu64, chosen->compute), format_text("--vfork=%d", chosen->spawn == SPAWN_VFORK),
-	};
-	const size_t count = sizeof(arguments) / sizeof(arguments[0]);
 	int error = 0;
 
-	job->output = format_text("%s/unit-%" PRIu64 ".o", state->directory, unit);
 	job->arguments = calloc(count + 1, sizeof(char *));
 	for (size_t i = 0; i < count; i++) {
-		if (!arguments[i] || !job->arguments)
-			error = -ENOMEM;
 		if (job->arguments)
-			job->arguments[i] = arguments[i];
+			job->arguments[i] = texts[i];
 		else
-			free(arguments[i]);
+			free(texts[i]);
+		if (!texts[i])
+			error = -ENOMEM;
 	}
-	return error ? : job->output ? 0 : -ENOMEM;
+	return job->arguments ? error : -ENOMEM;
+}
+
+static int compile_job(const struct make_options *chosen, const struct make *state, struct job *job, uint64_t unit)
+{
+	char *const arguments[] = {
+		format_text("%s", state->compiler),
+		format_text("driver"),
+		format_text("%s", state->directory),
+		format_text("%" PRIu64, unit),
+		format_text("--headers=%" PRIu64, chosen->headers),
+		format_text("--header-bytes=%" PRIu64, chosen->header_bytes),
+		format_text("--lookups=%" PRIu64, chosen->lookups),
+		format_text("--heap=%" PRIu64, chosen->heap),
+		format_text("--text=%" PRIu64, chosen->text),
+		format_text("--object-bytes=%" PRIu64, chosen->object_bytes),
+		format_text("--compute=%" PRIu64, chosen->compute),
+		format_text("--vfork=%d", chosen->spawn == SPAWN_VFORK),
+	};
+	int error = take_arguments(job, arguments, sizeof(arguments) / sizeof(arguments[0]));
+
+	job->output = format_text("%s/unit-%" PRIu64 ".o", state->directory, unit);
+	return job->output ? error : -ENOMEM;
 }
 
 /* A job that reads the outputs of jobs[first .. first + count) and waits for them. */
