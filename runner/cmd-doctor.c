@@ -90,12 +90,12 @@ static void print_checks(const struct check_result *results, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		const struct check_result *result = &results[i];
 
-		printf("%s%s%s%s  %-22s %s\n", colour ? "\033[" : "", colour ? colours[result->status] : "", colour ? "m" : "",
+		printf("%s%s%s%-8s %-22s %s\n", colour ? "\033[" : "", colour ? colours[result->status] : "", colour ? "m" : "",
 		       check_status_name(result->status), result->name, result->fact);
 		if (colour)
 			printf("\033[0m");
 		if (*result->harm)
-			printf("           harm: %s\n           mend: %s\n", result->harm, result->mend);
+			printf("         harm: %s\n         mend: %s\n", result->harm, result->mend);
 	}
 }
 

@@ -131,6 +131,7 @@ struct workload {
 	const struct workload_metric *metrics;
 	bool unpinned;			/* the measuring process may run on every allowed CPU (its children inherit that);
 					 * false: it is pinned to the first CPU of run_cpus() */
+	bool takes_command;		/* what follows "--" is the user's command: run_command() */
 	const char *const *helpers;	/* programs in workloads/helpers/ that it executes; NULL-terminated or NULL */
 
 	/* Turn `all` and `fit` into numbers, check options against each other, say what is needed. Runs on the
@@ -156,6 +157,8 @@ void run_set_private(struct run *run, void *pointer);
 const struct machine_limits *run_limits(const struct run *run);
 /* Absolute path of a helper program; NULL when it is not installed. */
 const char *run_helper(struct run *run, const char *name);
+/* The command after "--", NULL-terminated; NULL when there was none. */
+char *const *run_command(const struct run *run);
 /* A fresh directory for files, removed after cleanup; NULL and errno on failure. */
 const char *run_directory(struct run *run);
 /* Says why a callback fails; returns `error` so that it can be returned. */

@@ -45,6 +45,11 @@ int run_fail(struct run *run, int error, const char *format, ...)
 	return shared_fail(run->shared, error, "%s", text);
 }
 
+char *const *run_command(const struct run *run)
+{
+	return run->command;
+}
+
 void *run_options(struct run *run)
 {
 	return run->options;

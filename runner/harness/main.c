@@ -276,6 +276,22 @@ static int dispatch(struct run *run, struct harness_options *harness, const stru
 	return status ? status : run_here(run, own);
 }
 
+/* Cuts argv at "--"; what follows is the command of a workload that takes one. */
+static int split_command(struct run *run, char **argv, char *reason, size_t reason_size)
+{
+	while (*argv && strcmp(*argv, "--"))
+		argv++;
+	if (!*argv)
+		return 0;
+	if (!workload.takes_command || !argv[1]) {
+		snprintf(reason, reason_size, workload.takes_command ? "a command must follow '--'" : "this workload takes no command after '--'");
+		return -EINVAL;
+	}
+	*argv = NULL;
+	run->command = argv + 1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct harness_options harness = { 0 };
@@ -292,7 +308,7 @@ int main(int argc, char **argv)
 				WORKLOAD_CONTRACT);
 	if (options_default(&tables[0], reason, sizeof(reason)) || options_default(&tables[1], reason, sizeof(reason)))
 		status = complain(STATUS_INTERNAL, "default of %s", reason);
-	else if (options_parse(tables, 2, argv, reason, sizeof(reason)) || parse_phase(&harness, reason, sizeof(reason)))
+	else if (split_command(&run, argv, reason, sizeof(reason)) || options_parse(tables, 2, argv, reason, sizeof(reason)) || parse_phase(&harness, reason, sizeof(reason)))
 		status = complain(STATUS_USAGE, "%s", reason);
 	else
 		status = dispatch(&run, &harness, &tables[0], &tables[1]);

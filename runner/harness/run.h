@@ -56,6 +56,7 @@ struct run {
 	const struct workload *workload;
 	const struct harness_options *harness;
 	void *options, *private;
+	char *const *command;			/* after "--"; NULL: none */
 	struct machine_limits limits;
 	struct workload_needs needs;
 	struct placement placement;
