@@ -176,7 +176,7 @@ check-full: packages-check
 
 bench: packages-check
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)$(PYTHON) tests/bench.py
+	$(Q)$(PYTHON) -m tests.bench
 
 OUR_C := $(wildcard workloads/*.c workloads/helpers/*.c runner/*.c runner/*/*.c kernels/*.c tests/unit/*.c)
 lint:

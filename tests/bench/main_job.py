@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The demo, booting, rebuilding, comparing, probes, and the series of the demo."""
+import statistics
+import subprocess
+import sys
+import time
+
+from tests.bench.core import ROOT, environment, figure, median_seconds, measured, peak_memory, records, run, scratch, shootdown
+
+sys.path.insert(0, str(ROOT / "tests" / "python"))
+
+
+def clone(folder):
+    run("git", "clone", "-q", ROOT, folder / "clone")
+    return folder / "clone"
+
+
+@figure("demo-from-nothing", "s", "make demo in a fresh clone with empty caches", at_most=900, long=True)
+def demo_from_nothing():
+    with scratch() as folder:
+        where = clone(folder)
+        return run("make", "demo", cwd=where, env=environment(XDG_CACHE_HOME=str(folder / "cache"),
+                                                              CCACHE_DIR=str(folder / "ccache")))[0]
+
+
+@figure("demo-again", "s", "make demo with a warm cache", at_most=120)
+def demo_again():
+    run("make", "demo")
+    return run("make", "demo")[0]
+
+
+@figure("start-to-workload", "s", "QEMU start to workload start, TCG, 2 CPUs", at_most=3)
+def start_to_workload():
+    with scratch() as folder:
+        shootdown("run", "null", "-k", "deb:6.12", "--lane", "vm", "--cpus", 2, "--blocks", 9, "--iterations", 1, "-o", folder / "c")
+        return statistics.median(record["seconds_to_workload"] for record in records(folder / "c"))
+
+
+PATCH = """From: bench <bench@localhost>
+Date: Mon, 30 Nov 2026 00:00:00 +0000
+Subject: [PATCH] bench {stamp}
+
+---
+--- a/mm/rmap.c
++++ b/mm/rmap.c
+@@ -1 +1,2 @@
++/* {stamp} */
+ /*
+"""
+
+
+@figure("one-file-variant", "s", "a variant that changes one .c file, rebuilt and packed", at_most=25)
+def one_file_variant():
+    shootdown("kernel", "build", "deb:6.12")
+    seconds = []
+    for index in range(3):
+        with scratch() as folder:
+            patch = folder / "bench.mbox"
+            patch.write_text(PATCH.format(stamp=f"{time.time_ns()}-{index}"))
+            seconds.append(shootdown("kernel", "build", f"deb:6.12+mbox:{patch}", env=environment(CCACHE_DISABLE="1"))[0])
+    return statistics.median(seconds)
+
+
+def synthetic(folder):
+    """2 kernels x 10 blocks x 6 cases, with counters."""
+    import campaigns
+    builder = campaigns.Builder(blocks=10, iterations=5)
+    builder.plan["suite"]["primary"] = {"vm": [{"case": f"case-{i}", "metric": "proc-vmstat.nr_tlb_remote_flush"} for i in range(6)]}
+    kernels = [builder.kernel("deb:6.12"), builder.kernel("deb:6.12+series/variant")]
+    cases = [builder.case(f"case-{i}") for i in range(6)]
+    names = ["nr_tlb_remote_flush"] + [f"counter_{i}" for i in range(199)]
+    for block in range(10):
+        for kernel in kernels:
+            builder.boot(block, kernel, {case: [
+                {"metrics": {"score": float(builder.random.normal(100, 1))},
+                 "counts": {f"proc-vmstat.{name}": int(builder.random.integers(900, 1100)) for name in names}}
+                for _ in range(6)] for case in cases})
+    return builder.write(folder / "synthetic")
+
+
+@figure("compare-text", "s", "compare of 2 kernels x 10 blocks x 6 cases, text", at_most=2)
+def compare_text():
+    with scratch() as folder:
+        return median_seconds(5, ROOT / "build/shootdown", "compare", synthetic(folder), accept=(0, 1, 125))
+
+
+@figure("compare-html", "s", "the same, report.html", at_most=6)
+def compare_html():
+    with scratch() as folder:
+        return median_seconds(3, ROOT / "build/shootdown", "compare", synthetic(folder), "--format", "html", accept=(0, 1, 125))
+
+
+@figure("command-memory", "MiB", "the shootdown command itself while it runs a campaign", at_most=50)
+def command_memory():
+    with scratch() as folder:
+        return peak_memory(lambda command: command[0].endswith("build/shootdown"), ROOT / "build/shootdown", "run", "null", "-k",
+                           "deb:6.12", "--lane", "vm", "--blocks", 2, "-o", folder / "c")
+
+
+def probe_cost(workload, metric, *options):
+    """Change of the score by the default probes, in percent: medians of interleaved runs on this kernel."""
+    import json
+    scores = {True: [], False: []}
+    for round_number in range(24):
+        for probes in ((True, False) if round_number % 2 else (False, True)):
+            done = subprocess.run([str(ROOT / "build/workloads" / workload), "--json", "--iterations=5", "--warmup=1", *options,
+                                   *([] if probes else ["--no-probes"])], stdout=subprocess.PIPE, check=True)
+            result = json.loads(done.stdout)
+            scores[probes].append(statistics.median(i["metrics"][metric] for i in result["iterations"] if not i["warmup"]))
+    with_probes, without = statistics.median(scores[True]), statistics.median(scores[False])
+    spread = (max(scores[False]) - min(scores[False])) / without * 100
+    return abs(with_probes / without - 1) * 100, f"runs without probes spread over {spread:.1f}%"
+
+
+@figure("probes-ping-pong", "% of score", "default probes on or off, ping-pong", at_most=1)
+def probes_ping_pong():
+    return probe_cost("ping-pong", "score", "--round-trips=20000", "--transport=pipe", "--relation=same-cpu")
+
+
+@figure("probes-known-flush", "% of score", "default probes on or off, known-flush", at_most=1)
+def probes_known_flush():
+    return probe_cost("known-flush", "score", "--flushes=20000")
+
+
+def beyond_floor():
+    import json
+    with scratch() as folder:
+        shootdown("run", "unmap-inaccessible", "--lane", "vm", "-o", folder / "c")
+        text = shootdown("compare", folder / "c", "--format", "json", accept=(0, 1, 125))[1]
+    report = json.loads(text)
+    row = next(row for comparison in report["comparisons"] for row in comparison["metrics"]
+               if row["metric"] == "flushes-beyond-floor-per-migrated-page")
+    return row
+
+
+@figure("beyond-floor-with", "flushes/page", "flushes beyond the floor per migrated page, `with`", at_most=0.05, at_least=-0.05)
+def beyond_floor_with():
+    row = beyond_floor()
+    return max(row["candidate_values"], key=abs), "the worst boot of 8"
+
+
+@figure("beyond-floor-without", "flushes/page", "the same, `without`", at_most=1.05, at_least=0.95)
+def beyond_floor_without():
+    row = beyond_floor()
+    return max(row["baseline_values"], key=lambda value: abs(value - 1)), "the worst boot of 8"
