@@ -26,6 +26,7 @@
 
 static int channel = -1;
 static const char *kind = "none";
+static bool on_console;
 static uint64_t sequence;
 
 static int open_port(const char *name)
@@ -109,6 +110,7 @@ void sender_open(bool wait)
 	if (channel >= 0)
 		return;
 	kind = "console";
+	on_console = true;
 	channel = open("/dev/console", O_WRONLY | O_NOCTTY | O_CLOEXEC);
 }
 
@@ -154,9 +156,11 @@ static void send_pieces(const char *head, const char *body, size_t body_size, co
 	checksum = crc32_z(checksum, (const Bytef *)tail, tail_size);
 	size = snprintf(line, sizeof(line), "SD1 %" PRIu64 " %08lx %zu ", sequence++, checksum,
 			head_size + body_size + tail_size);
-	write_parts((struct iovec[]){
-		{ line, (size_t)size }, { (char *)head, head_size }, { (char *)body, body_size },
-		{ (char *)tail, tail_size }, { "\n", 1 } }, 5);
+	/* The kernel may print into the middle of a line on the console: there a second copy comes behind it. */
+	for (int copies = on_console ? 2 : 1; copies > 0; copies--)
+		write_parts((struct iovec[]){
+			{ line, (size_t)size }, { (char *)head, head_size }, { (char *)body, body_size },
+			{ (char *)tail, tail_size }, { "\n", 1 } }, 5);
 }
 
 void send_message(json_t *message)

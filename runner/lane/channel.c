@@ -69,7 +69,8 @@ static int deliver(struct channel *channel, const struct channel_frame *frame)
 	int error;
 
 	if (frame->sequence < channel->next) {
-		channel->damaged++;
+		if (!channel->shared)	/* there every line comes twice */
+			channel->damaged++;
 		return 0;
 	}
 	channel->lost += frame->sequence - channel->next;
@@ -88,39 +89,33 @@ static int deliver(struct channel *channel, const struct channel_frame *frame)
 
 /*
  * A console may have put something in front of the frame without a newline (a
- * prompt, the end of a kernel message): the frame begins at the last prefix.
+ * prompt, the end of a kernel message), and a payload may hold the prefix: the
+ * first place from which the line is a whole frame is the frame.
  */
-static const char *frame_start(const struct channel *channel, const char *line, size_t size)
+static enum channel_line find_frame(const char *line, size_t size, struct channel_frame *frame)
 {
-	if (channel->shared && size >= PREFIX_SIZE)
-		for (const char *at = line + size - PREFIX_SIZE; at > line; at--)
-			if (memcmp(at, PREFIX, PREFIX_SIZE) == 0)
-				return at;
-	return line;
+	const char *end = line + size;
+
+	for (const char *at = line; at; at = memmem(at + 1, (size_t)(end - at - 1), PREFIX, PREFIX_SIZE))
+		if (channel_parse_line(at, (size_t)(end - at), frame) == CHANNEL_FRAME)
+			return CHANNEL_FRAME;
+	return CHANNEL_NOT_A_FRAME;
 }
 
 static int take_line(struct channel *channel, const char *line, size_t size)
 {
 	struct channel_frame frame;
-	const char *start;
+	enum channel_line kind;
 
 	if (size && line[size - 1] == '\r')	/* a terminal made "\r\n" of "\n" */
 		size--;
-	start = frame_start(channel, line, size);
-	switch (channel_parse_line(start, size - (size_t)(start - line), &frame)) {
-	case CHANNEL_FRAME:
+	if (!size)
+		return 0;
+	kind = channel->shared ? find_frame(line, size, &frame) : channel_parse_line(line, size, &frame);
+	if (kind == CHANNEL_FRAME)
 		return deliver(channel, &frame);
-	case CHANNEL_DAMAGED:
-		/* The last prefix may stand inside a payload: then the line as a whole is the frame. */
-		if (start != line && channel_parse_line(line, size, &frame) == CHANNEL_FRAME)
-			return deliver(channel, &frame);
+	if (!channel->shared)
 		channel->damaged++;
-		return 0;
-	case CHANNEL_NOT_A_FRAME:
-		if (!channel->shared && size)
-			channel->damaged++;
-		return 0;
-	}
 	return 0;
 }
 
@@ -131,7 +126,7 @@ static int append(struct channel *channel, const char *data, size_t size)
 	if (channel->used + size > CHANNEL_LINE_LIMIT) {
 		channel->skipping = true;
 		channel->used = 0;
-		channel->damaged++;
+		channel->damaged += !channel->shared;
 		return 0;
 	}
 	if (channel->used + size > channel->room) {
@@ -182,9 +177,7 @@ int channel_feed(struct channel *channel, const void *data, size_t size)
 
 void channel_finish(struct channel *channel)
 {
-	bool frame_like = channel->used >= PREFIX_SIZE && memcmp(channel->line, PREFIX, PREFIX_SIZE) == 0;
-
-	if (channel->used && (!channel->shared || frame_like))
+	if (channel->used && !channel->shared)
 		channel->damaged++;
 	channel->used = 0;
 }

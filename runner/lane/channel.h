@@ -36,7 +36,12 @@ typedef int (*channel_handler)(void *context, const json_t *message);
 struct channel {
 	channel_handler handler;
 	void *context;
-	bool shared;		/* a console: lines that are not frames are other people's, not damage */
+	/*
+	 * A console: the kernel writes between and into the lines, so that every
+	 * frame comes twice. What is no whole frame is not counted: a frame of
+	 * which both copies are spoilt shows as a gap.
+	 */
+	bool shared;
 	uint64_t next;		/* sequence expected */
 	uint64_t frames;	/* good ones */
 	uint64_t lost;		/* sequence numbers that never came */

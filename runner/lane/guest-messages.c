@@ -302,8 +302,10 @@ static int on_file(struct guest_state *state, const json_t *message)
 		state->file_name = strdup(text_of(message, "name"));
 	}
 	if (!state->file_name || part != (json_int_t)state->file_parts || strcmp(state->file_name, text_of(message, "name")) ||
-	    state->file_size + size > GUEST_FILE_LIMIT)
-		return -EPROTO;
+	    state->file_size + size > GUEST_FILE_LIMIT) {
+		forget_file(state);
+		return 0;
+	}
 	grown = realloc(state->file_data, state->file_size + size / 4 * 3 + 1);
 	if (!grown)
 		return fail(state, -ENOMEM, "file");
