@@ -13,6 +13,9 @@ from analysis.table import median_iterations
 SCHEMA = "shootdown-compare-1"
 
 
+CERTAIN = (verdict.REGRESSED, verdict.IMPROVED, verdict.SMALL, verdict.CHANGED)
+
+
 class Comparison:
     """The report (plain data) and, for renderers that draw or export everything, what it came from."""
 
@@ -166,7 +169,8 @@ def _direction(row):
     if difference == 0:
         return "same"
     word = "higher" if difference > 0 else "lower"
-    if row["better"] == "neither" or row["judged"] != "verdict":
+    # Better and worse are said of what is certain only.
+    if row["better"] == "neither" or row["verdict"] not in CERTAIN:
         return word
     return "better" if word == row["better"] else "worse"
 

@@ -51,6 +51,9 @@ class Campaign:
     def case(self, identity):
         return next(c for c in self.cases if c["id"] == identity)
 
+    def identities_known(self):
+        return {k["id"] for k in self.kernels}, {c["id"] for c in self.cases}
+
     def cases_named(self, name, cpus=None):
         return [c for c in self.cases if c["name"] == name and (cpus is None or c.get("cpus") == cpus)]
 
@@ -137,7 +140,7 @@ def _unwrap(result):
     return records
 
 
-def _check_identity(campaign, record, first):
+def _check_identity(campaign, record, first, known):
     """A record that another build, plan or machine made is refused, and the field that differs is named."""
     plan, head = campaign.plan, record.head
     expected = {"plan": plan["id"], **{key: plan.get(key) for key in IDENTITY[1:-1]}, "machine": first.get("machine")}
@@ -145,9 +148,9 @@ def _check_identity(campaign, record, first):
         if head.get(key) is not None and expected[key] is not None and head[key] != expected[key]:
             raise Trouble(f"records/{record.name}: mixed builds: {key} is {head[key]!r}, expected {expected[key]!r}: "
                           "run the campaign again, in a directory of its own")
-    if not any(k["id"] == head["kernel"] for k in campaign.kernels):
+    if head["kernel"] not in known[0]:
         raise Trouble(f"records/{record.name}: mixed builds: kernel {head['kernel']!r} is not in the plan")
-    if not any(c["id"] == head["case"] for c in campaign.cases):
+    if head["case"] not in known[1]:
         raise Trouble(f"records/{record.name}: mixed builds: case {head['case']!r} is not in the plan")
     _check_hashes(plan.get("hashes") or {}, record)
 
@@ -189,13 +192,15 @@ def load(directory, block_offset=0):
     for kernel in campaign.kernels:
         identity = read_json(campaign.directory / "kernels" / f"{kernel['id']}.json", "", required=False)
         campaign.identities[kernel["id"]] = identity or {}
-    paths = sorted((campaign.directory / "records").glob("*.json"))
+    records = campaign.directory / "records"
+    paths = [records / name for name in sorted(os.listdir(records) if records.is_dir() else []) if name.endswith(".json")
+             and not name.startswith(".")]
     if not paths:
         raise Trouble(f"{directory}: the campaign has no record yet: let `shootdown run --resume` measure it first")
-    first = None
+    first, known = None, campaign.identities_known()
     for record in _read_all(paths):
         first = first or record.head
-        _check_identity(campaign, record, first)
+        _check_identity(campaign, record, first, known)
         _take(campaign, record, block_offset)
     for table in campaign.tables.values():
         table.finish()

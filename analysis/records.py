@@ -126,8 +126,18 @@ def read_record(path):
 
 
 def read_records(paths):
-    """Worker of the process pool: errors travel as values, so that the first one is reported in order."""
+    """Worker of the process pool: errors travel as values, so that the first one is reported in order. What is alike in
+    many records is kept once, and facts only of the first boot of a kernel and of boots that failed: thousands of records
+    must fit."""
+    found, keys, told = [], {}, set()
     try:
-        return [read_record(path) for path in paths], None
+        for path in paths:
+            record = read_record(path)
+            record.head.pop("start", None)
+            if record.head["outcome"] == "ok" and record.head["kernel"] in told:
+                record.head.pop("facts", None)
+            told.add(record.head["kernel"])
+            found.append(record._replace(keys=keys.setdefault(record.keys, record.keys)))
     except Trouble as error:
         return [], (str(error), error.status)
+    return found, None

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The arithmetic of verdicts. Everything takes paired differences, one row a block, one column a metric; all random
 draws are seeded. scipy.special alone is imported: scipy.stats takes longer to load than a comparison takes."""
+import functools
 import math
 
 import numpy as np
@@ -8,7 +9,7 @@ from scipy.special import ndtri, stdtr, stdtrit
 
 EXACT_BLOCKS = 16       # up to here every assignment of signs is tried
 DRAWS = 50_000          # beyond, so many are drawn
-CHUNK = 4096            # sign vectors at a time: bounds memory
+CHUNK = 1 << 22         # sums held at a time: bounds memory
 
 
 def paired_t(differences):
@@ -33,19 +34,14 @@ def interval(mean, sd, n, confidence=0.95):
     return mean - half, mean + half
 
 
+@functools.lru_cache(maxsize=4)
 def _sign_vectors(n, seed):
-    """Yields matrices of +-1, and says whether they are all there are (with the first sign fixed: the statistic is
-    symmetric, so half of them is enough)."""
-    if n <= EXACT_BLOCKS:
-        total = 1 << (n - 1)
-        for start in range(0, total, CHUNK):
-            numbers = np.arange(start, min(start + CHUNK, total))
-            bits = (numbers[:, None] >> np.arange(n - 1)) & 1
-            yield np.concatenate([np.ones((len(numbers), 1)), 1.0 - 2.0 * bits], axis=1)
-    else:
-        generator = np.random.default_rng(seed)
-        for start in range(0, DRAWS, CHUNK):
-            yield 1.0 - 2.0 * generator.integers(0, 2, size=(min(CHUNK, DRAWS - start), n))
+    """Vectors of +-1 as rows: all there are (with the first sign fixed: the statistic is symmetric, so half of them is
+    enough), or seeded draws."""
+    if n > EXACT_BLOCKS:
+        return 1.0 - 2.0 * np.random.default_rng(seed).integers(0, 2, size=(DRAWS, n), dtype=np.int8)
+    bits = (np.arange(1 << (n - 1))[:, None] >> np.arange(n - 1)) & 1
+    return np.concatenate([np.ones((len(bits), 1)), 1.0 - 2.0 * bits], axis=1)
 
 
 def sign_flip(differences, seed=1):
@@ -56,11 +52,11 @@ def sign_flip(differences, seed=1):
         return np.full(d.shape[1:], np.nan)
     observed = np.abs(d.sum(axis=0))
     threshold = observed - 1e-9 * np.abs(d).sum(axis=0)         # ties are ties in spite of rounding
-    reached, tried = np.zeros(d.shape[1:]), 0
-    for signs in _sign_vectors(n, seed):
-        reached += np.sum(np.abs(signs @ d) >= threshold, axis=0)
-        tried += len(signs)
-    return reached / tried if n <= EXACT_BLOCKS else (reached + 1) / (tried + 1)
+    vectors, reached = _sign_vectors(n, seed), np.zeros(d.shape[1:])
+    step = max(1, CHUNK // max(d.shape[1], 1))
+    for start in range(0, len(vectors), step):
+        reached += np.sum(np.abs(vectors[start:start + step] @ d) >= threshold, axis=0)
+    return reached / len(vectors) if n <= EXACT_BLOCKS else (reached + 1) / (len(vectors) + 1)
 
 
 def p_floor(blocks):
@@ -125,14 +121,16 @@ def equivalence_blocks(sd, margin, alpha=0.05, power=0.8):
     return blocks_needed(sd, margin, alpha=2 * alpha, power=1 - (1 - power) / 2)
 
 
-def bootstrap(baseline, candidate, logs, seed, draws=2000, confidence=0.95):
+def bootstrap(baseline, candidate, logs, seed, draws=1000, confidence=0.95):
     """Interval by resampling blocks, then iterations inside each boot: a second opinion beside the t interval.
     baseline, candidate: blocks x iterations of the same blocks; NaN where an iteration has no value."""
-    generator = np.random.default_rng(seed)
-    blocks = baseline.shape[0]
+    generator, blocks = np.random.default_rng(seed), baseline.shape[0]
     chosen = generator.integers(0, blocks, size=(draws, blocks))
     sides = []
     for values in (baseline, candidate):
+        if values.shape[1] == 1:
+            sides.append(values[:, 0][chosen])
+            continue
         ordered = np.sort(values, axis=1)
         count = np.sum(~np.isnan(values), axis=1)
         picks = (generator.random((draws, blocks, values.shape[1])) * count[chosen][:, :, None]).astype(int)

@@ -21,7 +21,7 @@ class CaseTable:
         self.case = case
         self.kernel, self.heads = [], []
         self.block = []
-        self._parts = []
+        self._parts, self._rows = [], None
         self.keys, self.index = [], {}
         self.values = np.empty((0, 0, 0))
         self.medians = np.empty((0, 0))
@@ -82,8 +82,12 @@ class CaseTable:
 
     def rows(self, kernel):
         """Row numbers of a kernel's boots, in order of block."""
-        found = np.flatnonzero(self.kernel == kernel)
-        return found[np.argsort(self.block[found], kind="stable")]
+        if self._rows is None or self._rows[0] != len(self.block):
+            by_kernel = {}
+            for row in np.argsort(self.block, kind="stable"):
+                by_kernel.setdefault(self.kernel[row], []).append(row)
+            self._rows = len(self.block), {k: np.array(rows) for k, rows in by_kernel.items()}
+        return self._rows[1].get(kernel, np.empty(0, dtype=int))
 
     def column(self, key):
         """Boots x iterations of a key, or None. KEY/op is KEY divided by the iteration's operations."""

@@ -2,7 +2,7 @@
 """Which figures a comparison gets: chosen here, drawn by plots."""
 from analysis.render import plots, words
 
-FOREST_ROWS = 40        # rows of the one forest plot; more kernels get one plot a metric
+FOREST_ROWS = 24        # rows of the one forest plot; more kernels get one plot a metric
 
 
 def make(comparison, names):

@@ -74,7 +74,9 @@ def _told(report):
              "inconclusive", "missing"]
     told = {}
     for result in report["comparisons"]:
-        rows = sorted((r for r in result["metrics"] if r["verdict"] in order), key=lambda r: order.index(r["verdict"]))
+        said = result["verdict"]
+        rows = sorted((r for r in result["metrics"] if r["verdict"] in order),
+                      key=lambda r: (r["verdict"] != said, order.index(r["verdict"])))
         first = {}
         for row in rows:
             first.setdefault((row["case_name"], row["metric"]), row)

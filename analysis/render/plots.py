@@ -17,6 +17,7 @@ VARIABLES = {INK: "--ink", MUTED: "--muted", RULE: "--rule", BAND: "--band", PAP
              **{colour: f"--k{i}" for i, colour in enumerate(SERIES)}}
 MARKERS = "osD^vPXh"
 WIDTH = 3.7         # inches: 355 CSS pixels
+MANY_ROWS = 24      # of a forest plot; with more, rows are thin and named at the axis
 DETAILED = 10       # kernels; with more, points give way to median and range
 
 matplotlib.rcParams.update({
@@ -27,8 +28,11 @@ matplotlib.rcParams.update({
     "legend.frameon": False, "lines.linewidth": 1.4, "axes.formatter.useoffset": False})
 
 
-def figure(height, width=WIDTH):
-    made = Figure(figsize=(width, height), layout="constrained")
+def figure(height, width=WIDTH, fixed=False):
+    """`fixed`: margins as they stand, for the many alike of a large report; else they are made to fit, which takes longer."""
+    made = Figure(figsize=(width, height), layout=None if fixed else "constrained")
+    if fixed:
+        made.subplots_adjust(left=0.35 / width, right=1 - 0.15 / width, bottom=0.45 / height, top=1 - 0.05 / height)
     FigureCanvasSVG(made)
     return made
 
@@ -59,7 +63,7 @@ def svg(made, alt, salt):
                   f'xmlns:xlink="http://www.w3.org/1999/xlink">{rest}')
 
 
-def _short(text, limit=44):
+def short(text, limit=44):
     text = words.plain(text)
     return text if len(text) <= limit else text[:limit // 2 - 1] + "…" + text[-(limit // 2):]
 
@@ -81,70 +85,77 @@ def forest(rows, margin, names, salt):
              and (r["effect"].get("interval_percent") or [None])[0] is not None]
     if not drawn:
         return None
-    many = len(drawn) > 24
-    made = figure(0.75 + (0.16 if many else 0.36) * len(drawn))
+    many = len(drawn) > MANY_ROWS
+    made = figure(0.75 + (0.13 if many else 0.36) * len(drawn), fixed=many)
     axes = made.add_subplot()
-    extreme, told = margin, []
     axes.axvspan(-margin, margin, color=BAND, linewidth=0)
     axes.axvline(0, color=RULE, linewidth=0.8)
-    for place, (candidate, row) in enumerate(drawn):
-        e, y = row["effect"], -place
-        low, high = e["interval_percent"]
-        extreme = max(extreme, *(abs(x) for x in (low, high, e["change_percent"])))
-        strong = row["judged"] == "verdict"
-        shade = colour(names["order"][candidate])
-        axes.plot([low, high], [y, y], color=shade, alpha=1 if strong else 0.6, linestyle="-" if strong else ":")
-        axes.plot([e["change_percent"]], [y], "o" if strong else "s", color=shade, markersize=5,
-                  markerfacecolor=shade if strong else PAPER)
-        label = _short(f"{names['letter'][candidate]}  {row['metric']}" + (f" · {row['case_name']}" if not many else ""))
-        where = "left" if e["change_percent"] < 0 else "right"
-        if many:
-            axes.annotate(names["letter"][candidate], (e["change_percent"], y), fontsize=6, xytext=(4, 3),
-                          textcoords="offset points")
-        else:
-            axes.annotate(label, (0.5, y), xycoords=("axes fraction", "data"), ha="center", fontsize=7.5,
-                          xytext=(0, 6), textcoords="offset points")
-        told.append(f"{names['letter'][candidate]} {row['metric']} {words.percent(e['change_percent'])}, {where} of zero")
+    told = [f"{names['letter'][c]} {r['metric']} {words.percent(r['effect']['change_percent'])}" for c, r in drawn]
+    extreme = max(margin, *(abs(x) for _, r in drawn for x in (*r["effect"]["interval_percent"], r["effect"]["change_percent"])))
+    if many:
+        _forest_many(axes, drawn, names)
+    else:
+        for place, (candidate, row) in enumerate(drawn):
+            _forest_row(axes, -place, candidate, row, names)
+        axes.set_yticks([])
     _percent_axis(axes, margin, extreme)
     axes.set_ylim(-len(drawn) + 0.4, 0.85)
-    axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     axes.set_xlabel(f"change against the baseline, 95% interval; band: ±{margin:g}%")
     return svg(made, "Forest plot of effect sizes: " + "; ".join(told[:12]), salt)
 
 
+def _forest_row(axes, y, candidate, row, names):
+    e, shade, strong = row["effect"], colour(names["order"][candidate]), row["judged"] == "verdict"
+    axes.plot(e["interval_percent"], [y, y], color=shade, alpha=1 if strong else 0.6, linestyle="-" if strong else ":")
+    axes.plot([e["change_percent"]], [y], "o" if strong else "s", color=shade, markersize=5,
+              markerfacecolor=shade if strong else PAPER)
+    label = short(f"{names['letter'][candidate]}  {row['metric']} · {row['case_name']}")
+    axes.annotate(label, (0.5, y), xycoords=("axes fraction", "data"), ha="center", fontsize=7.5, xytext=(0, 6),
+                  textcoords="offset points")
+
+
+def _forest_many(axes, drawn, names):
+    """One thin line a kernel, named at the axis; a few artists for all of them."""
+    y = [-i for i in range(len(drawn))]
+    low, high = zip(*(r["effect"]["interval_percent"] for _, r in drawn))
+    axes.hlines(y, low, high, colors=[colour(names["order"][c]) for c, _ in drawn], linewidth=1.2)
+    axes.plot([r["effect"]["change_percent"] for _, r in drawn], y, "o", color=INK, markersize=2.5, linestyle="none")
+    axes.set_yticks(y, [names["letter"][c] for c, _ in drawn], fontsize=5.5)
+    axes.tick_params(axis="y", length=0, colors=INK)
+
+
 def points(rows, names, salt):
     """Every boot of each kernel for one metric; rows: one a kernel, from report['points']."""
-    rows = [r for r in rows if r["values"]]
+    rows = sorted((r for r in rows if r["values"]), key=lambda r: names["order"][r["kernel"]])
     if not rows:
         return None
-    rows = sorted(rows, key=lambda r: names["order"][r["kernel"]])
     detailed = len(rows) <= DETAILED
-    made = figure(0.75 + 0.34 * len(rows) if detailed else 0.8 + 0.13 * len(rows))
+    made = figure(0.75 + 0.34 * len(rows) if detailed else 0.8 + 0.13 * len(rows), fixed=not detailed)
     axes = made.add_subplot()
-    told = []
-    for place, row in enumerate(rows):
-        values, shade = row["values"], colour(names["order"][row["kernel"]])
-        middle = sorted(values)[len(values) // 2]
-        if detailed:
-            spread = [(-place - 0.22 + 0.44 * i / max(len(values) - 1, 1)) for i in range(len(values))]
-            axes.plot(values, spread[::-1], MARKERS[names["order"][row["kernel"]] % len(MARKERS)], color=shade, markersize=4,
-                      alpha=0.85, markeredgewidth=0)
-            axes.plot([middle, middle], [-place - 0.34, -place + 0.34], color=INK, linewidth=1.2)
-        else:
-            axes.plot([min(values), max(values)], [-place, -place], color=shade)
-            axes.plot([middle], [-place], "o", color=shade, markersize=3)
-        told.append(f"{names['letter'][row['kernel']]} median {words.number(middle)} of {len(values)} boots")
-    axes.set_yticks([-i for i in range(len(rows))], [names["letter"][r["kernel"]] for r in rows])
+    middles = [sorted(r["values"])[len(r["values"]) // 2] for r in rows]
+    y, shades = [-i for i in range(len(rows))], [colour(names["order"][r["kernel"]]) for r in rows]
+    if detailed:
+        for place, row in enumerate(rows):
+            count, order = len(row["values"]), names["order"][row["kernel"]]
+            spread = [-place + 0.22 - 0.44 * i / max(count - 1, 1) for i in range(count)]
+            axes.plot(row["values"], spread, MARKERS[order % len(MARKERS)], color=shades[place], markersize=4, alpha=0.85,
+                      markeredgewidth=0)
+        axes.vlines(middles, [v - 0.34 for v in y], [v + 0.34 for v in y], color=INK, linewidth=1.2)
+    else:
+        axes.hlines(y, [min(r["values"]) for r in rows], [max(r["values"]) for r in rows], colors=shades)
+        axes.plot(middles, y, "o", color=INK, markersize=2.5, linestyle="none")
+    axes.set_yticks(y, [names["letter"][r["kernel"]] for r in rows], fontsize=7.5 if detailed else 5.5)
     axes.set_ylim(-len(rows) + 0.4, 0.6)
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0, colors=INK)
-    _nice_axis(axes.xaxis)
-    axes.set_xlabel(_short(rows[0]["unit"] or rows[0]["metric"], 50))
+    nice_axis(axes.xaxis)
+    axes.set_xlabel(short(rows[0]["unit"] or rows[0]["metric"], 50))
+    told = [f"{names['letter'][r['kernel']]} median {words.number(m)} of {len(r['values'])} boots" for r, m in zip(rows, middles)]
     return svg(made, f"Value of each boot, {rows[0]['metric']}: " + "; ".join(told[:12]), salt)
 
 
-def _nice_axis(axis):
+def nice_axis(axis):
     from matplotlib.ticker import FuncFormatter, MaxNLocator
     axis.set_major_locator(MaxNLocator(5))
     axis.set_major_formatter(FuncFormatter(lambda value, _: words.number(value)))
@@ -167,10 +178,10 @@ def flushes(by_kernel, names, title, salt):
             axes.annotate(f"{names['letter'][kernel]} {words.number(value)}", (value, y), va="center", fontsize=7,
                           xytext=(3, 0), textcoords="offset points")
             told.append(f"{names['letter'][kernel]} {label} {words.number(value)}")
-    axes.set_yticks([-i for i in range(len(labels))], [_short(label, 26) for label in labels])
+    axes.set_yticks([-i for i in range(len(labels))], [short(label, 26) for label in labels])
     axes.tick_params(axis="y", length=0, colors=INK)
     axes.set_xlim(0, largest * 1.25)
-    _nice_axis(axes.xaxis)
+    nice_axis(axes.xaxis)
     axes.grid(axis="x")
     axes.set_xlabel(title)
     return svg(made, f"{title}: " + "; ".join(told[:16]), salt)
@@ -197,10 +208,10 @@ def curve(rows, names, unit, salt, flagged=()):
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=min(0, *values))
-        _nice_axis(axes.yaxis)
+        nice_axis(axes.yaxis)
     axes.grid(axis="y")
     axes.set_xlabel("CPUs")
-    axes.set_ylabel(_short(unit, 40))
+    axes.set_ylabel(short(unit, 40))
     return svg(made, "Curve over CPUs: " + "; ".join(told[:12]), salt)
 
 
@@ -220,10 +231,10 @@ def heat_map(rows, columns, cells, title, salt):
         told.append(f"{row} {column} {text}")
     axes.set_xlim(-0.5, len(columns) - 0.5)
     axes.set_ylim(-len(rows) + 0.5, 0.5)
-    axes.set_xticks(range(len(columns)), [_short(str(c), 14) for c in columns], rotation=25 if len(columns) > 4 else 0)
-    axes.set_yticks([-i for i in range(len(rows))], [_short(str(r), 20) for r in rows])
+    axes.set_xticks(range(len(columns)), [short(str(c), 14) for c in columns], rotation=25 if len(columns) > 4 else 0)
+    axes.set_yticks([-i for i in range(len(rows))], [short(str(r), 20) for r in rows])
     axes.tick_params(length=0, colors=INK)
     for spine in axes.spines.values():
         spine.set_visible(False)
-    axes.set_title(_short(title, 60), loc="left")
+    axes.set_title(short(title, 60), loc="left")
     return svg(made, f"Heat map, {title}: " + "; ".join(told[:30]), salt)
