@@ -6,7 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "guest.h"
+#include "facts.h"
 
 #define KLOG_READ_ALL 3
 #define KLOG_SIZE 10

@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "facts.h"
+
 /* The workload writes its frames to this descriptor; the host puts the number into its arguments. */
 #define GUEST_FRAMES_FD 3
 
@@ -36,9 +38,6 @@ void send_output(unsigned int case_index, int stream, const char *data, size_t s
 void send_file(const char *name);
 void sender_drain(void);
 
-/* --- facts.c --- */
-json_t *collect_facts(void);
-
 /* --- settings.c --- */
 struct saved_setting {
 	char *path, *value;
@@ -47,14 +46,6 @@ struct saved_setting {
 /* Applies "sysctl NAME=VALUE" and "file PATH=VALUE". -errno, *failed is the one; what was applied before stays on the list. */
 int settings_apply(const json_t *settings, struct saved_setting **saved, const char **failed);
 void settings_restore(struct saved_setting **saved);
-
-/* --- text.c: small files of /proc and /sys --- */
-/* NUL-terminated, trailing newline removed; NULL and errno when it cannot be read; caller frees. */
-char *read_text(const char *path);
-char *read_whole(const char *path, size_t *size);
-int write_text(const char *path, const char *text);
-/* "always [madvise] never" -> "madvise", in place; other text stays. */
-char *chosen_word(char *text);
 
 /* --- work.c --- */
 /* Runs one case to its end and sends case-start, frames, output and case-end. */

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guest.h"
+#include "facts.h"
 
 char *read_whole(const char *path, size_t *size)
 {

@@ -39,10 +39,10 @@ json_t *accelerator_facts(const struct accelerator *accelerator)
 {
 	bool kvm = accelerator->kvm.works;
 
-	return json_pack("{s:s, s:s, s:b, s:s, s:s, s:s, s:s, s:{}}",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:{}}",
 			 "accelerator", kvm ? "kvm" : "tcg",
 			 "accelerator_option", accelerator->option,
-			 "kvm_works", kvm,
+			 "kvm", kvm ? "works" : "does not work",
 			 "kvm_reason", accelerator->kvm.reason,
 			 "qemu_version", accelerator->qemu_version,
 			 "cpu_model", accelerator->cpu_model,

@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../common/files.h"
 #include "../common/paths.h"
-#include "../guest/guest.h"
+#include "../guest/facts.h"
+#include "../machine/settings.h"
 #include "guest-state.h"
 
 #define POLL_MS 200
@@ -259,13 +261,43 @@ static json_t *refusal(size_t index, const char *what, int error)
 	return json_pack("{s:s, s:i, s:s, s:s}", "init", "case-end", "case", (int)index, "error", what, "why", strerror(-error));
 }
 
+/* Settings for the life of the case. A file that this kernel lacks, or that this user may not write: not supported, and why. */
+static int set_up(struct guest_state *state, const struct boot_case *boot_case, size_t index, struct settings **settings)
+{
+	char reason[256], what[300];
+	int error;
+
+	*settings = NULL;
+	if (!count_texts(boot_case->settings))
+		return 0;
+	error = settings_apply(boot_case->settings, settings, reason, sizeof(reason));
+	if (error) {
+		guest_text(what, sizeof(what), "setting %s", reason);
+		say(state, refusal(index, what, error));
+	}
+	return error;
+}
+
+static void put_back(struct guest_state *state, struct settings *settings)
+{
+	int error = settings ? settings_restore(settings) : 0;
+
+	if (error && !state->host_error) {
+		state->host_error = error;
+		state->host_what = "a setting could not be put back ('shootdown restore' tries again)";
+	}
+}
+
 static void run_one(struct guest_state *state, const struct boot_case *boot_case, size_t index)
 {
 	struct host_case host = { .state = state, .frames = -1, .output = -1 };
+	struct settings *settings;
 	int status = 0, error;
 	bool timed_out;
 
 	say(state, json_pack("{s:s, s:i}", "init", "case-start", "case", (int)index));
+	if (set_up(state, boot_case, index, &settings))
+		return;
 	error = start(&host, boot_case);
 	if (error) {
 		say(state, refusal(index, boot_case->workload ? boot_case->workload : "exec", error));
@@ -277,6 +309,7 @@ static void run_one(struct guest_state *state, const struct boot_case *boot_case
 		if (!interrupted && !state->host_error)
 			say(state, end_message(&host, status, timed_out));
 	}
+	put_back(state, settings);
 	if (host.frames >= 0)
 		close(host.frames);
 	if (host.output >= 0)
@@ -296,14 +329,6 @@ static void judge(const struct guest_state *state, struct boot_result *result)
 		result->outcome = state->worst_case;
 		guest_text(result->detail, sizeof(result->detail), "%s", state->worst_detail);
 	}
-}
-
-static bool settings_wanted(const struct boot_request *request)
-{
-	for (size_t i = 0; i < request->case_count; i++)
-		if (count_texts(request->cases[i].settings))
-			return true;
-	return false;
 }
 
 static int run_cases(const json_t *facts, const struct boot_request *request, const struct boot_sink *sink,
@@ -333,16 +358,26 @@ static int run_cases(const json_t *facts, const struct boot_request *request, co
 	return 0;
 }
 
+/* A kernel that was built can be measured here only when it is the one that runs. */
+static bool is_running(const struct kernel *kernel)
+{
+	struct utsname name;
+
+	if (!kernel || !kernel->image)
+		return true;
+	return kernel->release && !uname(&name) && !strcmp(name.release, kernel->release);
+}
+
 static int host_run(void *session, const struct boot_request *request, const struct boot_sink *sink, struct boot_result *result)
 {
 	unsigned int *limits;
 	int error;
 
 	*result = (struct boot_result){ .seconds_to_workload = NAN };
-	if (settings_wanted(request)) {
+	if (!is_running(request->kernel)) {
 		result->outcome = BOOT_HOST_ERROR;
-		guest_text(result->detail, sizeof(result->detail),
-			   "the suite asks for settings, which the host lane does not change yet; use lane vm");
+		guest_text(result->detail, sizeof(result->detail), "boot kernel %s (%s) and run this again", request->kernel->label,
+			   request->kernel->release ? request->kernel->release : "release unknown");
 		return 0;
 	}
 	limits = calloc(request->case_count + 1, sizeof(*limits));

@@ -164,9 +164,13 @@ static int vm_run(void *opaque, const struct boot_request *request, const struct
 	const struct vm_session *session = opaque;
 	char *initramfs = text_format("%s/boot-%04u.cpio", session->directory, request->index);
 	char reason[sizeof(result->detail)] = "", *kernel = NULL;
-	int error = kernel_image_for_boot(request->kernel, session->directory, &kernel);
+	int error = -EINVAL;
 
-	if (error)
+	if (request->kernel && request->kernel->image)
+		error = kernel_image_for_boot(request->kernel, session->directory, &kernel);
+	if (error == -EINVAL)
+		snprintf(reason, sizeof(reason), "the host's own kernel is no image to boot; use --lane host or another kernel");
+	else if (error)
 		snprintf(reason, sizeof(reason), "kernel %s: %s", request->kernel->image, strerror(-error));
 	else
 		error = write_initramfs(session, request, initramfs, reason, sizeof(reason));
