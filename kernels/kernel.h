@@ -45,6 +45,8 @@ struct kernel {
 	char *boot_parameters;	/* of the variant; "" without */
 	char *series, *variant;	/* NULL without */
 	json_t *identity;	/* everything of DESIGN.md "kernel": goes to campaign/kernels/ID.json */
+	bool built;		/* by this call; false: it stood in the cache */
+	double seconds;		/* that this call took */
 };
 
 /*
@@ -57,7 +59,10 @@ struct kernel_error {
 	char log[512];		/* path of the build log that was kept, or "" */
 };
 
-/* Progress of long work; phase is "unpack", "import", "configure", "build", "pack". May be NULL. */
+/*
+ * Progress of long work; phase is "wait" (for a lock), "download", "unpack", "import",
+ * "patch", "configure", "build", "pack", or "note" (something to tell). fraction of the phase; negative: not known. May be NULL.
+ */
 typedef void (*kernel_progress)(void *context, const char *phase, const char *detail, double fraction);
 
 /* Splits git:PATH@A..B into one spec a commit; every other spec is returned as it is. Caller frees with kernel_specs_free(). */

@@ -6,7 +6,9 @@
 #include "common/command.h"
 
 /* arguments->values[0] is the verb. Each returns the exit status of the command. */
+int kernel_build_command(const struct command_arguments *arguments);
 int kernel_boot_command(const struct command_arguments *arguments);
+int kernel_list_command(const struct command_arguments *arguments);
 
 /* Rows that `kernel boot` reads, for the option table of `kernel`. */
 #define KERNEL_BOOT_OPTIONS \

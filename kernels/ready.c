@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+#include <errno.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "../runner/common/files.h"
+#include "../runner/common/paths.h"
+#include "../runner/common/spawn.h"
+#include "cache.h"
+#include "error.h"
+#include "package.h"
+#include "ready.h"
+#include "toolchain.h"
+
+#define IMAGE_LIMIT (512U << 20)
+#define X86_MAGIC 0x202		/* "HdrS" */
+#define X86_VERSION 0x20e	/* offset of the release's text, less 0x200 */
+#define ARM64_MAGIC 0x38	/* "ARM\x64" */
+
+/* The word after "Linux version " in the data of an uncompressed image. */
+static char *release_in(const char *data, size_t size)
+{
+	static const char mark[] = "Linux version ";
+	const char *found = memmem(data, size, mark, sizeof(mark) - 1), *start;
+
+	if (!found)
+		return strdup("");
+	start = found + sizeof(mark) - 1;
+	return strndup(start, strcspn(start, " \n"));
+}
+
+int image_inspect(const char *path, const char **architecture, char **release)
+{
+	char *data;
+	size_t size, offset;
+	int code = read_file(path, IMAGE_LIMIT, &data, &size);
+
+	if (code)
+		return code;
+	*architecture = NULL;
+	*release = NULL;
+	if (size > 0x260 && !memcmp(data + X86_MAGIC, "HdrS", 4)) {
+		*architecture = "x86-64";
+		offset = 0x200 + (size_t)(unsigned char)data[X86_VERSION] + 256 * (size_t)(unsigned char)data[X86_VERSION + 1];
+		*release = offset > 0x200 && offset < size ? strndup(data + offset, strcspn(data + offset, " \n")) : strdup("");
+	} else if (size > 0x40 && !memcmp(data + ARM64_MAGIC, "ARM\x64", 4)) {
+		*architecture = "arm64";
+		*release = release_in(data, size);
+	}
+	free(data);
+	return 0;
+}
+
+static void ready_key(const char *kind, const char *what, const char *content, char key[HASH_TEXT])
+{
+	struct hash *state = hash_new();
+
+	hash_add_text(state, kind);
+	hash_add_text(state, what);
+	hash_add_text(state, content);
+	hash_finish(state, key);
+}
+
+static int check_image(const char *path, const char *architecture, char **release, struct kernel_error *error)
+{
+	const char *found;
+	int code = image_inspect(path, &found, release);
+
+	if (code)
+		return kernel_fail(error, EXIT_USAGE, "kernel image %s cannot be read: %s", path, strerror(-code));
+	if (!found)
+		return kernel_fail(error, EXIT_USAGE, "%s is not a kernel image that can be booted here; name a bzImage or an "
+				   "uncompressed arm64 Image", path);
+	if (!strcmp(found, architecture))
+		return 0;
+	free(*release);
+	return kernel_fail(error, EXIT_USAGE, "%s is an image for %s, not for %s; say --arch %s", path, found, architecture, found);
+}
+
+static json_t *ready_identity(const char *key, const char *source, const char *version, const char *architecture,
+			      const char *release, const char *image)
+{
+	char hash[HASH_TEXT];
+
+	if (hash_file(image, hash))
+		return NULL;
+	return json_pack("{ss ss s{ss ss} ss ss ss}", "schema", "shootdown-kernel-1", "key", key, "base", "source", source, "version",
+			 version, "architecture", architecture, "release", release, "image_hash", hash);
+}
+
+/* Copies or moves the parts into the cache. root: an unpacked package, or NULL. */
+static int keep_ready(const char *key, const char *image, const char *root, const char *source, const char *version,
+		      const char *architecture, const char *release, struct kernel_error *error)
+{
+	char *folder = cache_begin(key, error), *to, *from;
+	static const struct {
+		const char *from, *to;
+	} parts[] = { { "boot/config-%s", "config" }, { "boot/System.map-%s", "System.map" }, { NULL, NULL } };
+	json_t *identity;
+	int code;
+
+	if (!folder)
+		return -EIO;
+	to = text_format("%s/image", folder);
+	code = copy_file(image, to);
+	free(to);
+	for (size_t i = 0; !code && root && parts[i].from; i++) {
+		char *name = i ? text_format("boot/System.map-%s", release) : text_format("boot/config-%s", release);
+		struct stat status;
+
+		from = text_format("%s/%s", root, name);
+		to = text_format("%s/%s", folder, parts[i].to);
+		/* Debian ships a one-line stand-in for System.map. */
+		if (!stat(from, &status) && status.st_size > 4096)
+			code = copy_file(from, to);
+		free(name);
+		free(from);
+		free(to);
+	}
+	if (!code && root) {
+		from = text_format("%s/lib/modules/%s", root, release);
+		if (!file_exists(from)) {
+			free(from);
+			from = text_format("%s/usr/lib/modules/%s", root, release);
+		}
+		to = text_format("%s/lib/modules", folder);
+		code = make_directories(to);
+		free(to);
+		to = text_format("%s/lib/modules/%s", folder, release);
+		if (!code && file_exists(from) && rename(from, to))
+			code = -errno;
+		free(from);
+		free(to);
+	}
+	identity = code ? NULL : ready_identity(key, source, version, architecture, release, image);
+	if (code || !identity)
+		code = kernel_fail_code(error, code ? code : -EIO, "%s cannot be kept in %s", image, folder);
+	else
+		code = cache_commit(key, folder, identity, error);
+	json_decref(identity);
+	free(folder);
+	return code;
+}
+
+static int from_file(const struct kernel_spec *spec, const char *architecture, const struct watcher *watcher,
+		     struct kernel *kernel, bool *built, struct kernel_error *error)
+{
+	char hash[HASH_TEXT], key[HASH_TEXT], *path = realpath(spec->name, NULL), *release = NULL;
+	int fd, code = path ? check_image(path, architecture, &release, error)
+			: kernel_fail(error, EXIT_USAGE, "there is no kernel image %s", spec->name);
+
+	if (!code) {
+		code = hash_file(path, hash);
+		if (code)
+			code = kernel_fail_code(error, code, "%s", path);
+	}
+	if (!code) {
+		ready_key("image", architecture, hash, key);
+		kernel->spec = text_format("image:%s", path);
+		*built = !cache_holds(key);
+		code = *built ? cache_lock("ready", watcher, &fd, error) : 0;
+		if (!code && *built) {
+			if (!cache_holds(key))
+				code = keep_ready(key, path, NULL, kernel->spec, "", architecture, release, error);
+			unlock_file(fd);
+		}
+	}
+	if (!code)
+		code = cache_load(key, kernel, error);
+	if (!code)
+		kernel->id = strndup(key, 16);
+	free(release);
+	free(path);
+	return code;
+}
+
+/* The one boot/vmlinuz-* of an unpacked package; NULL when it has none. */
+static char *image_in(const char *root)
+{
+	char *pattern = text_format("%s/boot/vmlinuz-*", root), *path = NULL;
+	glob_t found = { .gl_pathc = 0 };
+
+	if (!glob(pattern, 0, NULL, &found) && found.gl_pathc == 1)
+		path = strdup(found.gl_pathv[0]);
+	globfree(&found);
+	free(pattern);
+	return path;
+}
+
+/* linux-image-cloud-amd64 is only a name for the newest real package. */
+static char *real_package(const char *package, const char *version)
+{
+	char *what = text_format("%s=%s", package, version), *output = NULL, *word, *name = NULL;
+	const char *argv[] = { "apt-cache", "show", what, NULL };
+	static const char *const environment[] = { "LC_ALL=C", NULL };
+	const struct spawn_options options = { .environment = environment, .input = -1, .output = -1, .error = -1 };
+	int status;
+
+	if (!run_capture(argv, &options, 60000, 1 << 20, &output, &status)) {
+		word = strstr(output, "\nDepends: ");
+		word = word ? word + strlen("\nDepends: ") : NULL;
+		if (word && !strncmp(word, "linux-image-", 12) && word[12] >= '0' && word[12] <= '9')
+			name = strndup(word, strcspn(word, " ,\n"));
+	}
+	free(output);
+	free(what);
+	return name;
+}
+
+static int keep_package(const char *package, const char *version, const char *architecture, const char *key,
+			const char *resolved, const struct watcher *watcher, struct kernel_error *error)
+{
+	char *scratch = path_cache("download-image"), *image, *release = NULL;
+	int code = package_unpack(package, version, scratch, watcher, error);
+
+	if (!code) {
+		image = image_in(scratch);
+		code = image ? check_image(image, architecture, &release, error)
+			     : kernel_fail(error, EXIT_USAGE, "package %s=%s holds no kernel image; 'apt-cache search ^linux-image-' "
+					   "lists those that do", package, version);
+		if (!code) {
+			/* The head of the image names it with the packager behind; the file's own name is uname -r. */
+			free(release);
+			release = strdup(strstr(image, "/boot/vmlinuz-") + strlen("/boot/vmlinuz-"));
+			watch(watcher, "pack", resolved, -1);
+			code = keep_ready(key, image, scratch, resolved, version, architecture, release, error);
+		}
+		free(release);
+		free(image);
+	}
+	remove_tree(scratch);
+	free(scratch);
+	return code;
+}
+
+static int from_package(const struct kernel_spec *spec, const char *architecture, const struct watcher *watcher,
+			struct kernel *kernel, bool *built, struct kernel_error *error)
+{
+	char *version = spec->version ? strdup(spec->version) : NULL, *package = strdup(spec->name), *real, key[HASH_TEXT];
+	int fd, code = version ? 0 : package_resolve(package, "linux-image-", watcher->spec, &version, error);
+
+	if (code) {
+		free(package);
+		return code;
+	}
+	kernel->spec = text_format("deb-image:%s=%s", package, version);
+	ready_key("deb-image", architecture, kernel->spec, key);
+	*built = !cache_holds(key);
+	if (*built) {
+		code = cache_lock("ready", watcher, &fd, error);
+		real = code ? NULL : real_package(package, version);
+		if (real) {
+			free(package);
+			free(version);
+			package = real;
+			version = NULL;
+			code = package_resolve(package, "linux-image-", watcher->spec, &version, error);
+		}
+		if (!code) {
+			if (!cache_holds(key))
+				code = keep_package(package, version, architecture, key, kernel->spec, watcher, error);
+			unlock_file(fd);
+		}
+	}
+	if (!code)
+		code = cache_load(key, kernel, error);
+	if (!code)
+		kernel->id = strndup(key, 16);
+	free(version);
+	free(package);
+	return code;
+}
+
+static char *if_readable(const char *format, const char *release)
+{
+	char *path = text_format("%s%s", format, release);
+
+	if (access(path, R_OK) == 0)
+		return path;
+	free(path);
+	return NULL;
+}
+
+static int from_host(const char *architecture, struct kernel *kernel, struct kernel_error *error)
+{
+	char key[HASH_TEXT];
+	struct utsname name;
+
+	if (strcmp(architecture, host_architecture()))
+		return kernel_fail(error, EXIT_USAGE, "the running kernel is for %s, not for %s", host_architecture(), architecture);
+	if (uname(&name))
+		return kernel_fail_code(error, -errno, "uname");
+	ready_key("host", name.release, name.version, key);
+	kernel->spec = text_format("host=%s", name.release);
+	kernel->id = strndup(key, 16);
+	kernel->architecture = strdup(architecture);
+	kernel->release = strdup(name.release);
+	kernel->image = if_readable("/boot/vmlinuz-", name.release);
+	kernel->config = if_readable("/boot/config-", name.release);
+	kernel->modules = if_readable("/lib/modules/", name.release);
+	kernel->identity = json_pack("{ss ss s{ss ss} ss ss}", "schema", "shootdown-kernel-1", "key", key, "base", "source", "host",
+				     "version", name.version, "architecture", architecture, "release", name.release);
+	return 0;
+}
+
+int ready_kernel(const struct kernel_spec *spec, const char *architecture, const struct watcher *watcher,
+		 struct kernel *kernel, bool *built, struct kernel_error *error)
+{
+	*built = false;
+	switch (spec->source) {
+	case KERNEL_IMAGE:
+		return from_file(spec, architecture, watcher, kernel, built, error);
+	case KERNEL_DEB_IMAGE:
+		return from_package(spec, architecture, watcher, kernel, built, error);
+	default:
+		return from_host(architecture, kernel, error);
+	}
+}
