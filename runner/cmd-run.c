@@ -5,6 +5,7 @@
 
 #include "common/command.h"
 #include "common/message.h"
+#include "plan/analysis.h"
 #include "run.h"
 #include "run-resume.h"
 
@@ -26,11 +27,49 @@ static const struct command_option options[] = {
 	{ "baseline", 0, "SPEC", false, "kernel that the others are compared with" },
 	{ "output", 'o', "DIR", false, "directory of the campaign" },
 	{ "resume", 0, NULL, false, "go on with the campaign in -o" },
+	{ "pilot", 0, NULL, false, "run the first kernel against itself and propose blocks and iterations" },
+	{ "effect", 0, "PERCENT", false, "with --pilot: the change that should be found (the suite's margin)" },
+	{ "power", 0, "P", false, "with --pilot: how surely, 0 to 1 (0.8)" },
 	{ "dry-run", 0, NULL, false, "say what would run" },
 	{ "exec", 0, NULL, false, "the region of interest is the COMMAND after --" },
 	{ "file", 0, "FILE", true, "with --exec: a file the command needs in the guest" },
 	{ NULL, 0, NULL, false, NULL },
 };
+
+/* A positive number after an option of --pilot, or what stands for "not given". */
+static int pilot_number(const char *option, const char *text, json_t *question, const char *key)
+{
+	char *end;
+	double value;
+
+	if (!text)
+		return EXIT_DONE;
+	value = strtod(text, &end);
+	if (end == text || *end || !(value > 0) || value > 1000)
+		return report(EXIT_USAGE, "--%s: '%s' is not a positive number", option, text);
+	json_object_set_new(question, key, json_real(value));
+	return EXIT_DONE;
+}
+
+/* What the pilot's campaign says of the blocks that the real one needs. */
+static int propose(const char *directory, const struct command_arguments *arguments)
+{
+	json_t *question = json_pack("{s:s, s:s}", "ask", "pilot", "campaign", directory), *answer = NULL;
+	const char *text;
+	char reason[256];
+	int status = pilot_number("effect", argument_option(arguments, "effect"), question, "effect_percent");
+
+	if (!status)
+		status = pilot_number("power", argument_option(arguments, "power"), question, "power");
+	if (!status && analysis_ask(question, &answer, reason, sizeof(reason)))
+		status = report(EXIT_ENVIRONMENT, "pilot %s: %s", directory, reason);
+	text = json_string_value(json_object_get(answer, "text"));
+	if (!status)
+		printf("%s\n", text ? text : "");
+	json_decref(answer);
+	json_decref(question);
+	return status;
+}
 
 static int run(const struct command_arguments *arguments)
 {
@@ -54,6 +93,7 @@ static int run(const struct command_arguments *arguments)
 		.directory = argument_option(arguments, "output"),
 		.resume = argument_option(arguments, "resume"),
 		.dry_run = argument_option(arguments, "dry-run"),
+		.aa = argument_option(arguments, "pilot"),
 		.exec = argument_option(arguments, "exec") ? arguments->rest : NULL,
 		.exec_files = argument_options(arguments, "file"),
 	};
@@ -75,6 +115,8 @@ static int run(const struct command_arguments *arguments)
 			words.suite = "exec";
 		status = run_campaign(&words, &directory);
 	}
+	if (!status && words.aa && directory)
+		status = propose(directory, arguments);
 	/* The directory is the one thing that a script wants to know. */
 	if (directory)
 		printf("%s\n", directory);

@@ -87,15 +87,23 @@ static const char **borrow_list(const json_t *list, const char *otherwise)
 	return words;
 }
 
+/* The kernels of a run; of an A/A run the first one, twice. */
+static int build_kernels(struct session *session, const char *const *specs, const char *const *kconfig)
+{
+	const char *twice[3] = { specs[0], specs[0], NULL };
+
+	return run_build_kernels(session->words->aa ? twice : specs, kconfig, session->architecture, session->words->dry_run,
+				 &session->kernels, &session->kernel_count);
+}
+
 static int get_kernels(struct session *session)
 {
 	const json_t *lane = suite_lane(&session->suite, session->lane->name);
 	bool host = !strcmp(session->lane->name, "host");
 	const char **specs = borrow_list(host ? NULL : json_object_get(session->suite.json, "kernels"), host ? "host" : "deb:6.12");
 	const char **kconfig = borrow_list(json_object_get(lane, "kconfig"), "fast");
-	int status = run_build_kernels(*session->words->specs ? session->words->specs : specs,
-				       *session->words->kconfig ? session->words->kconfig : kconfig, session->architecture,
-				       session->words->dry_run, &session->kernels, &session->kernel_count);
+	int status = build_kernels(session, *session->words->specs ? session->words->specs : specs,
+				   *session->words->kconfig ? session->words->kconfig : kconfig);
 
 	free(specs);
 	free(kconfig);
@@ -180,7 +188,7 @@ static void warn_p_floor(const struct session *session)
 	json_t *question, *answer = NULL;
 	char reason[256];
 
-	if (!strcmp(session->lane->name, "exact") || session->kernel_count < 2 || !json_array_size(primary))
+	if (!strcmp(session->lane->name, "exact") || session->kernel_count < 2 || session->words->aa || !json_array_size(primary))
 		return;
 	question = json_pack("{s:s, s:O, s:i}", "ask", "p-floor", "blocks",
 			     json_object_get(json_object_get(session->plan, "protocol"), "blocks"), "family",

@@ -15,6 +15,7 @@ struct run_words {
 	const char *lane, *cpus, *blocks, *iterations, *warmup, *phases, *memory, *nodes, *slice, *seed, *architecture, *baseline;
 	const char *directory;		/* -o */
 	bool dry_run, resume;
+	bool aa;			/* the first kernel against itself: what --pilot runs */
 	const char *const *exec;	/* NULL: none */
 	const char *const *exec_files;
 };
