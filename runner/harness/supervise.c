@@ -13,12 +13,12 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "../common/files.h"
 #include "../common/interrupt.h"
+#include "lifeline.h"
 #include "run.h"
 
 #define CLEANUP_GRACE_MS 3000
@@ -26,7 +26,7 @@
 struct supervision {
 	struct run *run;
 	pid_t pid;
-	int pidfd, frames_in;	/* -1 with --frames: measuring writes to the descriptor itself */
+	int watch, frames_in;	/* -1 with --frames: measuring writes to the descriptor itself */
 	char *pending;		/* an unfinished line */
 	size_t pending_size;
 	json_t *start, *iterations;
@@ -36,8 +36,11 @@ static int start_measuring(struct supervision *supervision)
 {
 	struct run *run = supervision->run;
 	pid_t parent = getpid();
-	int ends[2] = { -1, -1 };
+	struct lifeline lifeline;
+	int ends[2] = { -1, -1 }, error = lifeline_prepare(&lifeline);
 
+	if (error)
+		return error;
 	supervision->frames_in = -1;
 	if (!run->frame_fd) {
 		if (pipe2(ends, O_CLOEXEC))
@@ -56,6 +59,7 @@ static int start_measuring(struct supervision *supervision)
 	if (supervision->pid < 0)
 		return -errno;
 	if (!supervision->pid) {
+		lifeline_hold(&lifeline);
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(STATUS_INTERNAL);
@@ -67,8 +71,8 @@ static int start_measuring(struct supervision *supervision)
 	setpgid(supervision->pid, supervision->pid);
 	if (ends[1] >= 0)
 		close(ends[1]);
-	supervision->pidfd = (int)syscall(SYS_pidfd_open, supervision->pid, 0);
-	return supervision->pidfd < 0 ? -errno : 0;
+	supervision->watch = lifeline_watch(&lifeline, supervision->pid);
+	return supervision->watch < 0 ? supervision->watch : 0;
 }
 
 static void take_line(struct supervision *supervision, const char *line, size_t length)
@@ -114,7 +118,7 @@ static bool take_frames(struct supervision *supervision)
 static void wait_for_end(struct supervision *supervision, int timeout_ms, bool heed_interrupt)
 {
 	struct pollfd waits[2] = {
-		{ .fd = supervision->pidfd, .events = POLLIN },
+		{ .fd = supervision->watch, .events = POLLIN },
 		{ .fd = supervision->frames_in, .events = POLLIN },	/* a negative descriptor is passed over */
 	};
 
@@ -183,7 +187,7 @@ static void end_measuring(struct supervision *supervision, int *status)
 	kill(-supervision->pid, SIGKILL);
 	while (waitpid(supervision->pid, status, 0) < 0 && errno == EINTR)
 		;
-	close(supervision->pidfd);
+	close(supervision->watch);
 	kill_orphans();
 }
 

@@ -9,12 +9,12 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "../common/interrupt.h"
+#include "lifeline.h"
 #include "team.h"
 
 #define LEAVE_GRACE_MS 5000
@@ -179,8 +179,8 @@ struct team *team_new(struct run *run, const struct team_spec *spec)
 void team_free(struct team *team)
 {
 	for (unsigned int i = 0; team->processes && i < team->process_count; i++)
-		if (team->processes[i].pidfd >= 0)
-			close(team->processes[i].pidfd);
+		if (team->processes[i].watch >= 0)
+			close(team->processes[i].watch);
 	if (team->slots)
 		munmap(team->slots, team->slots_size);
 	free(team->processes);
@@ -239,37 +239,46 @@ static void __attribute__((noreturn)) child_main(struct team *team, unsigned int
 static int watch_process(struct team *team, struct team_process *process)
 {
 	struct epoll_event event = { .events = EPOLLIN, .data.u64 = 1 };
+	int error = process->watch < 0 ? process->watch : 0;
 
-	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-	if (process->pidfd < 0 || epoll_ctl(team->run->gate->epoll_fd, EPOLL_CTL_ADD, process->pidfd, &event))
-		return shared_fail(team->run->shared, -errno, "watching a process of team '%s': %s", team->name,
-				   strerror(errno));
-	return 0;
+	if (!error && epoll_ctl(team->run->gate->epoll_fd, EPOLL_CTL_ADD, process->watch, &event))
+		error = -errno;
+	return error ? shared_fail(team->run->shared, error, "watching a process of team '%s': %s", team->name,
+				   strerror(-error)) : 0;
+}
+
+static int start_process(struct team *team, unsigned int index)
+{
+	struct team_process *process = &team->processes[index];
+	struct lifeline lifeline;
+	pid_t parent = getpid();
+	int error = lifeline_prepare(&lifeline);
+
+	process->watch = -1;
+	process->pid = error ? -1 : fork();
+	if (!process->pid) {
+		lifeline_hold(&lifeline);
+		become_worker(parent);
+		child_main(team, index);
+	}
+	if (process->pid < 0) {
+		error = error ? error : -errno;
+		lifeline_watch(&lifeline, -1);
+		return shared_fail(team->run->shared, error, "starting process %u of team '%s': %s", index, team->name,
+				   strerror(-error));
+	}
+	team->process_count = index + 1;
+	process->watch = lifeline_watch(&lifeline, process->pid);
+	return watch_process(team, process);
 }
 
 static int start_processes(struct team *team, unsigned int count)
 {
-	pid_t parent = getpid();
+	int error = 0;
 
-	for (unsigned int i = 0; i < count; i++) {
-		struct team_process *process = &team->processes[i];
-		int error;
-
-		process->pidfd = -1;
-		process->pid = fork();
-		if (process->pid < 0)
-			return shared_fail(team->run->shared, -errno, "starting process %u of team '%s': %s", i,
-					   team->name, strerror(errno));
-		if (!process->pid) {
-			become_worker(parent);
-			child_main(team, i);
-		}
-		team->process_count = i + 1;
-		error = watch_process(team, process);
-		if (error)
-			return error;
-	}
-	return 0;
+	for (unsigned int i = 0; i < count && !error; i++)
+		error = start_process(team, i);
+	return error;
 }
 
 int team_start(struct team *team)
@@ -281,17 +290,17 @@ int team_start(struct team *team)
 
 static int reap_process(struct team *team, struct team_process *process, bool kill_now)
 {
-	struct pollfd waiting = { .fd = process->pidfd, .events = POLLIN };
+	struct pollfd waiting = { .fd = process->watch, .events = POLLIN };
 	int status = 0;
 
-	if (kill_now || process->pidfd < 0 || poll(&waiting, 1, LEAVE_GRACE_MS) <= 0)
+	if (kill_now || process->watch < 0 || poll(&waiting, 1, LEAVE_GRACE_MS) <= 0)
 		kill(process->pid, SIGKILL);
 	while (waitpid(process->pid, &status, 0) < 0 && errno == EINTR)
 		;
-	if (process->pidfd >= 0) {
-		epoll_ctl(team->run->gate->epoll_fd, EPOLL_CTL_DEL, process->pidfd, NULL);
-		close(process->pidfd);
-		process->pidfd = -1;
+	if (process->watch >= 0) {
+		epoll_ctl(team->run->gate->epoll_fd, EPOLL_CTL_DEL, process->watch, NULL);
+		close(process->watch);
+		process->watch = -1;
 	}
 	if (kill_now || !status)
 		return 0;

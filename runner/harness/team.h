@@ -43,7 +43,7 @@ struct worker_slot {
 
 struct team_process {
 	pid_t pid;
-	int pidfd;
+	int watch;	/* becomes ready when it ends; negative: nothing to watch */
 };
 
 struct team {

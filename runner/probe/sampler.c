@@ -246,6 +246,7 @@ struct sampler *sampler_open(const struct sampler_spec *spec, char *reason, size
 		signal(SIGTERM, SIG_DFL);
 		signal(SIGINT, SIG_IGN);
 		close(ends[0]);
+		free(sampler);
 		if (getppid() == parent)
 			sampling_main(spec, ends[1]);
 		_exit(1);
