@@ -12,6 +12,7 @@
 
 #include "runner/probe/hist-trigger.h"
 #include "runner/probe/perf-counter.h"
+#include "runner/probe/symbols.h"
 #include "runner/probe/tally.h"
 #include "runner/probe/trace-format.h"
 
@@ -124,6 +125,33 @@ static void a_share_of_the_time(void **state)
 	assert_true(perf_scale(0, 0, 0, &share) == 0);
 }
 
+static void symbols_by_address(void **state)
+{
+	static const char text[] = "0000000000000010 A fixed_percpu_data\n"
+		"ffffffff81000100 t __local_name\n"
+		"ffffffff81000100 T the_name\n"
+		"ffffffff81000100 T __the_name\n"
+		"ffffffff81000000 T first\n"
+		"ffffffff81000200 t last\t[module]\n"
+		"ffffffff81000180 d data_is_no_function\n"
+		"broken line\n"
+		"ffffffff81000300 t";
+	struct symbols *symbols;
+
+	(void)state;
+	assert_int_equal(symbols_parse(strdup(text), &symbols), 0);
+	assert_null(symbols_find(symbols, 0xffffffff80ffffffULL));
+	assert_string_equal(symbols_find(symbols, 0xffffffff81000000ULL), "first");
+	assert_string_equal(symbols_find(symbols, 0xffffffff810000ffULL), "first");
+	assert_string_equal(symbols_find(symbols, 0xffffffff81000100ULL), "the_name");
+	assert_string_equal(symbols_find(symbols, 0xffffffff81000190ULL), "the_name");
+	assert_string_equal(symbols_find(symbols, UINT64_MAX), "last");
+	symbols_free(symbols);
+	assert_int_equal(symbols_parse(strdup("0000000000000000 T hidden\n0000000000000000 t too\n"), &symbols), -EACCES);
+	assert_int_equal(symbols_parse(strdup(""), &symbols), -EINVAL);
+	assert_int_equal(symbols_parse(strdup("ffffffff81000180 d data\n"), &symbols), -EINVAL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -132,6 +160,7 @@ int main(void)
 		cmocka_unit_test(names_of_numbers),
 		cmocka_unit_test(a_histogram_of_the_kernel),
 		cmocka_unit_test(a_share_of_the_time),
+		cmocka_unit_test(symbols_by_address),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
