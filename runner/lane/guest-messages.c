@@ -125,7 +125,8 @@ static enum boot_outcome own_outcome(const struct guest_state *state, const json
 
 	reason_of(state, message, reason, sizeof(reason));
 	if (json_object_get(message, "error")) {
-		guest_text(detail, size, "%s: %s", text_of(message, "error"), text_of(message, "why"));
+		guest_text(detail, size, "%s%s%s", text_of(message, "error"), *text_of(message, "why") ? ": " : "",
+			   text_of(message, "why"));
 		return !strncmp(text_of(message, "error"), "setting", 7) ? BOOT_UNSUPPORTED : BOOT_WORKLOAD_FAILED;
 	}
 	if (json_is_true(json_object_get(message, "timeout"))) {

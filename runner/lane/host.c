@@ -256,9 +256,9 @@ static json_t *end_message(const struct host_case *host, int status, bool timed_
 	return message;
 }
 
-static json_t *refusal(size_t index, const char *what, int error)
+static json_t *refusal(size_t index, const char *what, const char *why)
 {
-	return json_pack("{s:s, s:i, s:s, s:s}", "init", "case-end", "case", (int)index, "error", what, "why", strerror(-error));
+	return json_pack("{s:s, s:i, s:s, s:s}", "init", "case-end", "case", (int)index, "error", what, "why", why);
 }
 
 /* Settings for the life of the case. A file that this kernel lacks, or that this user may not write: not supported, and why. */
@@ -273,7 +273,7 @@ static int set_up(struct guest_state *state, const struct boot_case *boot_case, 
 	error = settings_apply(boot_case->settings, settings, reason, sizeof(reason));
 	if (error) {
 		guest_text(what, sizeof(what), "setting %s", reason);
-		say(state, refusal(index, what, error));
+		say(state, refusal(index, what, ""));
 	}
 	return error;
 }
@@ -300,7 +300,7 @@ static void run_one(struct guest_state *state, const struct boot_case *boot_case
 		return;
 	error = start(&host, boot_case);
 	if (error) {
-		say(state, refusal(index, boot_case->workload ? boot_case->workload : "exec", error));
+		say(state, refusal(index, boot_case->workload ? boot_case->workload : "exec", strerror(-error)));
 	} else {
 		timed_out = watch(&host, guest_now() + boot_case->timeout_seconds, &status);
 		child_end(&host.child, END_GRACE_MS);
