@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,8 +30,8 @@ static const struct shape variant_keys[] = {
 
 static const struct shape expect_keys[] = {
 	{ .name = "of", .type = SHAPE_TEXT, .required = true },
-	{ .name = "at-least", .type = SHAPE_NUMBER },
-	{ .name = "at-most", .type = SHAPE_NUMBER },
+	{ .name = "at-least", .type = SHAPE_NUMBER, .minimum = LLONG_MIN },
+	{ .name = "at-most", .type = SHAPE_NUMBER, .minimum = LLONG_MIN },
 	{ .name = NULL },
 };
 
