@@ -62,14 +62,15 @@ def cmd_compare(arguments):
     parser.add_argument("--format", choices=FORMATS, default="text", metavar="|".join(FORMATS))
     parser.add_argument("--html", action="store_true", help="write report.html beside the records as well")
     parser.add_argument("--json", action="store_true", help="same as --format json")
+    parser.add_argument("--costs", metavar="FILE", help="cost model in YAML: nanoseconds of each event, for predicted time")
     options = parser.parse_args(arguments)
     chosen = "json" if options.json else options.format
     from analysis.compare import compare
-    comparison = compare(options.directories, options.baseline)
+    comparison = compare(options.directories, options.baseline, options.costs)
     output = options.output
     if chosen == "html" and output is None:
         output = Path(options.directories[0]) / "report.html"
-        print(output, file=sys.stderr)
+        print(f"report: {output}", file=sys.stderr)
     write_out(renderer(chosen)(comparison), output)
     if options.html and chosen != "html":
         path = Path(options.directories[0]) / "report.html"
@@ -82,6 +83,7 @@ def cmd_claims(arguments):
     parser = _comparison_parser("shootdown claims", "Checks the claims of a campaign's series: 0 shown, 1 one is "
                                 "contradicted, 125 not shown here.")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--quiet", action="store_true", help="only the exit status")
     options = parser.parse_args(arguments)
     from analysis.claims import exit_status
     from analysis.compare import compare
@@ -90,7 +92,7 @@ def cmd_claims(arguments):
         import json
         write_out(json.dumps({"claims": report["claims"], "exit_status": exit_status(report["claims"])}, indent=1) + "\n",
                   options.output)
-    else:
+    elif not options.quiet:
         from analysis.render.text import claim_lines
         write_out("\n".join(claim_lines(report["claims"])) + "\n", options.output)
     return exit_status(report["claims"])

@@ -51,8 +51,12 @@ def primaries(campaign):
     return sorted(chosen, key=lambda pair: order.index(pair[0]["id"]))
 
 
-def compare(directories, wanted_baseline=None):
+def compare(directories, wanted_baseline=None, costs=None):
+    """costs: file of the user's cost model, exact lane only."""
     campaign = load_all(directories)
+    if costs:
+        from analysis.costs import read_costs
+        campaign.costs = read_costs(costs, campaign)
     add_derived(campaign)
     metrics = MetricTable(campaign)
     baseline = find_baseline(campaign, wanted_baseline)

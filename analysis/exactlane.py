@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from analysis import exact
+from analysis.costs import predict
 from analysis.errors import Trouble
 from analysis.table import CaseTable, median_iterations
 
@@ -157,7 +158,7 @@ def _case(campaign, metrics, case, baseline, candidate, sides):
             "phases": [len(side) for side in sides], "totals": rows["total:"], "groups": rows["group:"], "events": rows["event:"],
             "functions": [f for f in listed if f["difference"] or f["per-call"] == "changed" or f in functions[:20]],
             "total": total, "functions_run": len(functions), "functions_changed": len(changed),
-            "callers": _callers(sides), "missing": {k: v for k, v in reasons.items() if k.startswith("event:")}}
+            "predicted": predict(campaign, rows["event:"] + rows["total:"]), "callers": _callers(sides), "missing": {k: v for k, v in reasons.items() if k.startswith("event:")}}
 
 
 def _rows(campaign, metrics, case, table, prefix, baseline, candidate):

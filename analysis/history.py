@@ -60,7 +60,7 @@ def add(database, directory):
     comparison = compare([directory])
     campaign, report = comparison.campaign, comparison.report
     plan = campaign.plan
-    machine = campaign.machine.get("id") or campaign.machine.get("hash") or _machine_of(campaign)
+    machine = plan.get("machine") or _machine_of(campaign)
     rows = []
     for points in report["points"]:
         kernel = campaign.kernel(points["kernel"])

@@ -31,6 +31,7 @@ class Campaign:
         self.facts = {}                             # kernel id -> facts of its first boot
         self.identities = {}                        # kernel id -> kernels/ID.json
         self.warnings = []
+        self.costs = None                           # exact lane: the user's cost model, event -> ns
         self.placebo_allowance = 0.0                # exact lane: relative gap that a placebo pair shows
 
     @property
@@ -74,7 +75,7 @@ class Campaign:
 
     def overcommitted(self, case):
         """Why figures of a case with more virtual than real CPUs get no verdict; '' when they may."""
-        host = self.machine.get("cpus") or (self.machine.get("topology") or {}).get("cpus")
+        host = (self.machine.get("identity") or {}).get("cpus")
         cpus = case.get("cpus")
         if self.lane != "vm" or not isinstance(host, int) or not isinstance(cpus, int) or cpus <= host:
             return ""
@@ -143,7 +144,7 @@ def _unwrap(result):
 def _check_identity(campaign, record, first, known):
     """A record that another build, plan or machine made is refused, and the field that differs is named."""
     plan, head = campaign.plan, record.head
-    expected = {"plan": plan["id"], **{key: plan.get(key) for key in IDENTITY[1:-1]}, "machine": first.get("machine")}
+    expected = {"plan": plan["id"], **{key: plan.get(key) for key in IDENTITY[1:-1]}, "machine": plan.get("machine") or first.get("machine")}
     for key in IDENTITY:
         if head.get(key) is not None and expected[key] is not None and head[key] != expected[key]:
             raise Trouble(f"records/{record.name}: mixed builds: {key} is {head[key]!r}, expected {expected[key]!r}: "
@@ -171,7 +172,8 @@ def _take(campaign, record, block_offset):
     head = record.head
     case, kernel = head["case"], head["kernel"]
     if not head["complete"]:
-        head["outcome"] = head["outcome"] if head["outcome"] not in USABLE else "interrupted"
+        # The runner went away while the case ran; only a case that has ended can be held against a kernel.
+        head["outcome"] = head["outcome"] if head["outcome"] in OUTSIDE_KERNEL else "interrupted"
     campaign.outcomes.setdefault((case, kernel), []).append(head)
     campaign.missing.setdefault((case, kernel), {}).update(record.missing)
     if head.get("facts"):
@@ -225,15 +227,12 @@ def load_all(directories):
 
 
 def _merge(campaign, other):
-    for key in ("lane", "architecture", "accelerator", "qemu_version", "cpu_model", "suite_hash", "hashes"):
+    for key in ("lane", "architecture", "accelerator", "qemu_version", "cpu_model", "suite_hash", "hashes", "machine"):
         mine, theirs = campaign.plan.get(key), other.plan.get(key)
         if mine != theirs:
             shown = "" if isinstance(mine, dict) else f" ({mine!r} and {theirs!r})"
             raise Trouble(f"{campaign.directory} and {other.directory}: mixed builds: {key} differs{shown}: figures of "
                           "different builds are not compared")
-    mine, theirs = (c.machine.get("id") or c.machine.get("hash") for c in (campaign, other))
-    if mine != theirs:
-        raise Trouble(f"{campaign.directory} and {other.directory}: machine differs: compare on one machine")
     known = {k["id"] for k in campaign.kernels}
     shared = any(k["id"] in known for k in other.kernels)
     campaign.kernels += [k for k in other.kernels if k["id"] not in known]

@@ -80,6 +80,14 @@ def _flatten(name, iteration):
     return row
 
 
+def _constants(record):
+    """What the start frame found once and holds for all iterations: sizes of kernel objects."""
+    start = record.get("start")
+    facts = start.get("facts") if isinstance(start, dict) else None
+    return {key: value for key, value in (facts or {}).items() if key.startswith("memory.") and _number(value)} \
+        if isinstance(facts, dict) else {}
+
+
 def _matrix(name, rows):
     if not rows:
         return (), np.empty((0, 0))
@@ -117,10 +125,11 @@ def read_record(path):
     record = _decode(name, data)
     _check(name, record)
     measured = [i for i in record["iterations"] if not (isinstance(i, dict) and i.get("warmup"))]
-    keys, values = _matrix(name, [_flatten(name, i) for i in measured])
+    keys, values = _matrix(name, [{**_constants(record), **_flatten(name, i)} for i in measured])
     missing = {}
     for holder in (record, record.get("start") or {}, *measured[:1]):
-        missing.update(holder.get("missing") or {})
+        found = holder.get("missing") if isinstance(holder, dict) else None
+        missing.update(found if isinstance(found, dict) else {})
     head = {key: value for key, value in record.items() if key != "iterations"}
     return Record(name, head, keys, values, _histograms(measured), missing)
 

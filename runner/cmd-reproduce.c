@@ -51,16 +51,14 @@ static int show(const char *directory, const char *costs)
 	char *cost_option = costs ? text_format("--costs=%s", costs) : NULL;
 	const char *const text[] = { directory, "--format=text", cost_option, NULL };
 	const char *const html[] = { directory, "--format=html", cost_option, NULL };
-	const char *const claims[] = { directory, NULL };
+	const char *const claims[] = { directory, "--quiet", NULL };	/* the text above has told them */
 	int status;
 
 	status = analysis_run("compare", text);
 	if (status != EXIT_USAGE && status != EXIT_ENVIRONMENT && status != EXIT_INTERNAL)
 		status = analysis_run("compare", html);
-	if (status != EXIT_USAGE && status != EXIT_ENVIRONMENT && status != EXIT_INTERNAL) {
-		note("report: %s/report.html", directory);
+	if (status != EXIT_USAGE && status != EXIT_ENVIRONMENT && status != EXIT_INTERNAL)
 		status = analysis_run("claims", claims);
-	}
 	free(cost_option);
 	return status;
 }

@@ -25,6 +25,7 @@ def text_tables(comparison, result, width):
         lines += _functions(case, base, name, per, width)
         lines += _named(case["groups"], f"Groups, instructions {per}", base, name, width)
         lines += _named(case["events"], f"Events {per}", base, name, width)
+        lines += _predicted(case, base, name, per, width)
         lines += _callers(case, base, name, per, width)
         for key, reason in case["missing"].items():
             if not key.endswith("/op"):
@@ -92,6 +93,17 @@ def _named(rows, title, base, name, width):
         lines += _line(_value(row["baseline"]["median"]), words.signed(row["difference"]), _value(row["candidate"]["median"]),
                        f"{words.plain(row['name'])}: {word}", width)
     return lines
+
+
+def _predicted(case, base, name, per, width):
+    p = case["predicted"]
+    if not p:
+        return []
+    lines = _head(f"Predicted time {per}, ns, by your cost model", base, name)
+    what = ", ".join(f"{words.plain(k)} {v:g} ns" for k, v in p["used"].items()) or "nothing that was counted"
+    lines += _line(_value(p["baseline"]), words.signed(p["difference"]), _value(p["candidate"]), words.percent(p["change_percent"]),
+                   width)
+    return lines + textwrap.wrap(f"made of {what}", width, initial_indent="    ", subsequent_indent="    ")
 
 
 def _callers(case, base, name, per, width):

@@ -96,8 +96,8 @@ def _facts(report):
     for key in ("created", "version", "id", "suite_hash", "seed"):
         if c.get(key) is not None:
             rows.append((key.replace("_", " "), c[key]))
-    rows += [("machine: " + key.replace("_", " "), value) for key, value in machine.items()
-             if isinstance(value, (str, int, float, bool)) and key != "schema"]
+    for section in ("identity", "state"):
+        rows += [("machine: " + key.replace("_", " "), value) for key, value in (machine.get(section) or {}).items()]
     rows += [("guest: " + key.replace("_", " "), value) for key, value in (c.get("guest") or {}).items()]
     return [(key, value if not isinstance(value, (dict, list)) else _pretty(value)) for key, value in rows]
 

@@ -47,7 +47,7 @@ class Builder:
             "command": ["shootdown", "run", "suite.yaml", "--lane", lane], "version": "test",
             "suite": suite or {"suite": "synthetic", "summary": "made up", "margin-percent": 2, "derived": [], "primary": {}},
             "suite_hash": digest("suite"), "series": series, "lane": lane, "architecture": "x86-64",
-            "accelerator": accelerator, "qemu_version": "7.2.22", "cpu_model": "max", "seed": seed,
+            "accelerator": accelerator, "qemu_version": "7.2.22", "cpu_model": "max", "seed": seed, "machine": digest("m")[:16],
             "protocol": {"blocks": blocks, "iterations": iterations, "warmup": 1, "phases": 8, "margin_percent": 2},
             "baseline": None, "kernels": [], "cases": [],
             "guest": {"nodes": 2, "memory_bytes": 1 << 30, "boot_parameters": "", "slice_microseconds": 0},
@@ -102,7 +102,8 @@ class Builder:
         (directory / "records").mkdir(parents=True)
         (directory / "kernels").mkdir()
         (directory / "plan.json").write_text(json.dumps(self.plan))
-        (directory / "machine.json").write_text(json.dumps({"id": digest("m")[:16], "cpus": 2, "model": "Synthetic CPU"}))
+        (directory / "machine.json").write_text(json.dumps(
+            {"identity": {"cpus": 2, "cpu_model": "Synthetic CPU", "memory_bytes": 1 << 34}, "state": {}, "missing": {}}))
         for kernel in self.plan["kernels"]:
             (directory / "kernels" / f"{kernel['id']}.json").write_text(json.dumps({"id": kernel["id"], "compiler": "gcc"}))
         for record in self.records:

@@ -83,3 +83,16 @@ def test_counts_file_outside_the_campaign(tmp_path, capsys):
     builder.records[0]["exact"]["file"] = "../../etc/passwd"
     assert main(["compare", str(write((builder, files), tmp_path / "c"))]) == 130
     assert "outside the campaign" in capsys.readouterr().err
+
+
+def test_cost_model(tmp_path, capsys):
+    path = write(lazy_tlb(phases=2), tmp_path / "c")
+    costs = tmp_path / "costs.yaml"
+    costs.write_text("costs: {cr3-write: 100, locked-bit: 20, tlbi-x: 5}\n")
+    predicted = compare([path], costs=str(costs)).report["comparisons"][0]["exact"][0]["predicted"]
+    assert predicted["baseline"] == 0 and predicted["candidate"] == 4 * 120 and predicted["without_count"] == ["tlbi-x"]
+    assert main(["compare", str(path), "--costs", str(costs)]) == 1
+    assert "Predicted time" in capsys.readouterr().out
+    costs.write_text("costs: {cr3-write: fast}\n")
+    assert main(["compare", str(path), "--costs", str(costs)]) == 129
+    assert "not a number of nanoseconds" in capsys.readouterr().err
