@@ -179,6 +179,11 @@ static void kill_orphans(void)
 static void end_measuring(struct supervision *supervision, int *status)
 {
 	if (interrupted) {
+		/* A second Ctrl-C must not end us before things are put back: what follows is bounded. */
+		sigset_t block;
+
+		sigfillset(&block);
+		sigprocmask(SIG_BLOCK, &block, NULL);
 		/* First the gentle way: the workload's cleanup() may have a server to stop. */
 		kill(supervision->pid, SIGTERM);
 		wait_for_end(supervision, CLEANUP_GRACE_MS, false);
@@ -274,17 +279,32 @@ static int emit(struct supervision *supervision, int status)
 	return status;
 }
 
+/* What the user gave must be open, and must not be kept open by what the workload starts. */
+static int check_frame_fd(const struct run *run)
+{
+	int flags = run->frame_fd ? fcntl(run->frame_fd, F_GETFD) : 0;
+
+	if (flags >= 0 && (!run->frame_fd || !fcntl(run->frame_fd, F_SETFD, flags | FD_CLOEXEC)))
+		return 0;
+	fprintf(stderr, "%s: --frames: file descriptor %d is not open\n", run->workload->name, run->frame_fd);
+	return -EBADF;
+}
+
 int supervise(struct run *run)
 {
 	struct supervision supervision = { .run = run, .iterations = json_array() };
 	int status = 0, error;
 
+	run->frame_fd = (int)run->harness->frames;
+	if (check_frame_fd(run)) {
+		json_decref(supervision.iterations);
+		return STATUS_USAGE;
+	}
 	run->shared = mmap(NULL, sizeof(*run->shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (run->shared == MAP_FAILED) {
 		fprintf(stderr, "%s: mapping shared memory: %s\n", run->workload->name, strerror(errno));
 		return STATUS_ENVIRONMENT;
 	}
-	run->frame_fd = (int)run->harness->frames;
 	interrupt_handlers_install();
 	probes_prepare(run->harness->probes);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
