@@ -20,9 +20,10 @@ static void send_files(const json_t *names)
 	json_t *name;
 	size_t i;
 
-	json_array_foreach(names, i, name)
+	json_array_foreach(names, i, name) {
 		if (json_is_string(name) && !strchr(json_string_value(name), '/'))
 			send_file(json_string_value(name));
+	}
 }
 
 static void run_job(const json_t *job)
@@ -35,8 +36,9 @@ static void run_job(const json_t *job)
 		json_object_set_new(facts, "channel", json_string(sender_kind()));
 	send_files(json_object_get(job, "send"));
 	send_message(json_pack("{s:s, s:o?}", "init", "boot", "facts", facts));
-	json_array_foreach(json_object_get(job, "cases"), i, description)
+	json_array_foreach(json_object_get(job, "cases"), i, description) {
 		run_case((unsigned int)i, description, terminal);
+	}
 	send_message(json_pack("{s:s}", "init", "done"));
 }
 

@@ -169,12 +169,12 @@ void initramfs_free(struct initramfs *initramfs)
 
 int initramfs_add_data(struct initramfs *initramfs, const char *path, const void *data, size_t size, unsigned int mode)
 {
-	char *copy = malloc(size + 1);
+	struct entry entry = { .mode = S_IFREG | mode, .data = malloc(size + 1), .size = size };
 
-	if (!copy)
+	if (!entry.data)
 		return -ENOMEM;
-	memcpy(copy, data, size);
-	return add(initramfs, path, (struct entry){ .mode = S_IFREG | mode, .data = copy, .size = size });
+	memcpy(entry.data, data, size);
+	return add(initramfs, path, entry);
 }
 
 int initramfs_add_file(struct initramfs *initramfs, const char *path, const char *host_path, unsigned int mode)
@@ -192,11 +192,9 @@ int initramfs_add_directory(struct initramfs *initramfs, const char *path, unsig
 
 int initramfs_add_link(struct initramfs *initramfs, const char *path, const char *target)
 {
-	char *copy = strdup(target);
+	struct entry entry = { .mode = S_IFLNK | 0777, .data = strdup(target), .size = strlen(target) };
 
-	if (!copy)
-		return -ENOMEM;
-	return add(initramfs, path, (struct entry){ .mode = S_IFLNK | 0777, .data = copy, .size = strlen(copy) });
+	return entry.data ? add(initramfs, path, entry) : -ENOMEM;
 }
 
 int initramfs_add_character_device(struct initramfs *initramfs, const char *path, unsigned int major, unsigned int minor)

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,7 +91,7 @@ static void no(struct kvm_answer *answer, const char *reason)
 /* Descriptor of a file in memory that QEMU can read as /proc/self/fd/N. */
 static int make_image(void)
 {
-	size_t size = (size_t)(proof_end - proof_image);
+	size_t size = (uintptr_t)proof_end - (uintptr_t)proof_image;
 	int fd = memfd_create("kvm-proof", MFD_CLOEXEC);
 
 	if (fd < 0)

@@ -158,9 +158,10 @@ static bool ordered(const json_t *order, const char *path)
 	json_t *value;
 	size_t i;
 
-	json_array_foreach(order, i, value)
+	json_array_foreach(order, i, value) {
 		if (!strcmp(json_string_value(value), path))
 			return true;
+	}
 	return false;
 }
 
