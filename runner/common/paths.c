@@ -171,6 +171,24 @@ char **path_names(const char *directory, const char *ending)
 	return names;
 }
 
+char *path_find_program(const char *name)
+{
+	const char *path = getenv("PATH");
+
+	if (strchr(name, '/'))
+		return access(name, X_OK) ? NULL : strdup(name);
+	while (path && *path) {
+		size_t size = strcspn(path, ":");
+		char *candidate = text_format("%.*s/%s", (int)size, path, name);
+
+		if (!access(candidate, X_OK))
+			return candidate;
+		free(candidate);
+		path += size + (path[size] == ':');
+	}
+	return NULL;
+}
+
 void names_free(char **names)
 {
 	for (char **name = names; name && *name; name++)

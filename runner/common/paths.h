@@ -13,6 +13,8 @@ char *path_python(void);		/* directory that holds the package analysis */
 char *path_program(const char *architecture, const char *below);
 char *path_cache(const char *below);	/* $XDG_CACHE_HOME/shootdown/BELOW; not created */
 char *path_state(const char *below);	/* $XDG_STATE_HOME/shootdown/BELOW */
+/* A program as a person names it: a path, or a name that PATH leads to. NULL: none. */
+char *path_find_program(const char *name);
 const char *host_architecture(void);	/* "x86-64" or "arm64" */
 /* Names, without ending, of the entries of a directory that end so ("": all), sorted, NULL-terminated; empty when the directory cannot be read; freed by names_free. */
 char **path_names(const char *directory, const char *ending);

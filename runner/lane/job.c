@@ -49,25 +49,6 @@ int guest_base_make(const char *architecture, struct initramfs **base, char *rea
 	return error;
 }
 
-/* A program as a person names it: a path, or a name that PATH leads to. NULL: none. */
-static char *find_program(const char *name)
-{
-	const char *path = getenv("PATH");
-
-	if (strchr(name, '/'))
-		return access(name, X_OK) ? NULL : strdup(name);
-	while (path && *path) {
-		size_t size = strcspn(path, ":");
-		char *candidate = text_format("%.*s/%s", (int)size, path, name);
-
-		if (!access(candidate, X_OK))
-			return candidate;
-		free(candidate);
-		path += size + (path[size] == ':');
-	}
-	return NULL;
-}
-
 static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -79,7 +60,7 @@ static const char *base_name(const char *path)
 static int add_found_program(struct initramfs *initramfs, const struct guest_job *job, const char *name, char **inside,
 			     char *reason, size_t reason_size)
 {
-	char *outside = find_program(name);
+	char *outside = path_find_program(name);
 	const char *architecture = outside ? elf_architecture(outside) : NULL;
 	int error = 0;
 

@@ -234,19 +234,41 @@ int plan_add_cases(const struct plan_request *request, json_t *plan, const unsig
 	return -EINVAL;
 }
 
-static int hash_one(json_t *map, const char *key, const char *architecture, const char *below, struct plan_error *error)
+static int hash_program(json_t *map, const char *key, const char *path, const char *remedy, struct plan_error *error)
 {
-	char *path = path_program(architecture, below), hash[HASH_TEXT];
+	char hash[HASH_TEXT];
 	int failed = hash_file(path, hash);
 
 	if (failed) {
-		snprintf(error->text, sizeof(error->text), "%s cannot be read: %s; build it with 'make%s'", path, strerror(-failed),
-			 strcmp(architecture, host_architecture()) ? " ARCH=arm64" : "");
+		snprintf(error->text, sizeof(error->text), "%s cannot be read: %s; %s", path, strerror(-failed), remedy);
 		error->exit_status = EXIT_ENVIRONMENT;
 	} else {
 		json_object_set_new(map, key, json_string(hash));
 	}
+	return failed;
+}
+
+static int hash_one(json_t *map, const char *key, const char *architecture, const char *below, struct plan_error *error)
+{
+	char *path = path_program(architecture, below);
+	bool native = !strcmp(architecture, host_architecture());
+	int failed = hash_program(map, key, path, native ? "build it with 'make'" : "build it with 'make ARCH=arm64'", error);
+
 	free(path);
+	return failed;
+}
+
+/* A helper that is not ours (memcached) is an installed program of this machine. */
+static int hash_helper(json_t *map, const char *name, const char *architecture, struct plan_error *error)
+{
+	char *below = text_format("workloads/helpers/%s", name), *path = path_program(architecture, below);
+	char *installed = file_exists(path) ? NULL : path_find_program(name);
+	int failed = hash_program(map, name, installed ? installed : path,
+				  "build it with 'make', or install the package that has it", error);
+
+	free(below);
+	free(path);
+	free(installed);
 	return failed;
 }
 
@@ -267,10 +289,8 @@ int plan_hash_programs(json_t *plan, struct plan_error *error)
 			failed = hash_one(json_object_get(hashes, "workloads"), name, architecture, below, error);
 		free(below);
 		json_array_foreach(json_object_get(json_object_get(entry, "describe"), "helpers"), inner, helper) {
-			below = text_format("workloads/helpers/%s", json_string_value(helper));
 			if (!failed)
-				failed = hash_one(json_object_get(hashes, "helpers"), json_string_value(helper), architecture, below, error);
-			free(below);
+				failed = hash_helper(json_object_get(hashes, "helpers"), json_string_value(helper), architecture, error);
 		}
 	}
 	if (!failed && strcmp(lane, "host"))
