@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/* bisect: finds the commit that made a case worse, and shows its evidence. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bisect.h"
+#include "common/command.h"
+#include "common/files.h"
+#include "common/interrupt.h"
+#include "common/message.h"
+#include "common/units.h"
+#include "plan/analysis.h"
+#include "run.h"
+#include "store/campaign.h"
+
+static const struct command_option options[] = {
+	{ "kernel", 'k', "git:PATH", false, "the repository whose commits are tested" },
+	{ "good", 0, "REF", false, "a commit that is known to be good" },
+	{ "bad", 0, "REF", false, "a later commit that is known to be bad" },
+	{ "case", 0, "CASE", false, "a case of the suite, or a workload" },
+	{ "suite", 0, "SUITE", false, "the suite that the case belongs to" },
+	{ "lane", 0, "LANE", false, "host, vm or exact" },
+	{ "cpus", 0, "N", false, "CPUs of the guest" },
+	{ "blocks", 0, "B", false, "blocks of the first try" },
+	{ "phases", 0, "P", false, "exact lane: starting points" },
+	{ "kconfig", 0, "NAME|FILE", true, "kernel configuration fragment" },
+	{ "tries", 0, "N", false, "how often an undecided commit is run again, with twice the blocks each time (3)" },
+	{ "output", 'o', "DIR", false, "directory of the campaigns" },
+	{ NULL, 0, NULL, false, NULL },
+};
+
+enum answer { ANSWER_GOOD, ANSWER_BAD, ANSWER_SKIP, ANSWER_STOP };
+
+struct search {
+	const struct command_arguments *arguments;
+	struct bisect_state state;
+	const char *path;		/* of the repository */
+	char *good_spec;
+	char *directory;
+	char *evidence;			/* campaign of the commit that is bad so far */
+	unsigned int steps, tries, blocks;
+	bool broken_is_bad;		/* the bad end itself does not boot: that is the fault to find */
+	int status;			/* when the search stops */
+};
+
+static char *commit_spec(const struct search *search, const char *commit)
+{
+	return text_format("git:%s@%s", search->path, commit);
+}
+
+/* One campaign of the good end and a commit. Exit status of the run. */
+static int run_pair(struct search *search, const char *spec, unsigned int blocks, char **directory)
+{
+	const struct command_arguments *arguments = search->arguments;
+	const char *const specs[] = { search->good_spec, spec, NULL };
+	static const char *const none[] = { NULL };
+	char *blocks_text = text_format("%u", blocks), *target = text_format("%s/%02u", search->directory, search->steps++);
+	const char *suite = argument_option(arguments, "suite"), *wanted = argument_option(arguments, "case");
+	const struct run_words words = {
+		.suite = suite ? suite : wanted, .only_case = suite ? wanted : NULL, .specs = specs,
+		.kconfig = argument_options(arguments, "kconfig"), .probes = none, .exec_files = none,
+		.lane = argument_option(arguments, "lane"), .cpus = argument_option(arguments, "cpus"),
+		.phases = argument_option(arguments, "phases"), .blocks = blocks ? blocks_text : NULL,
+		.baseline = search->good_spec, .directory = target,
+	};
+	int status = run_campaign(&words, directory);
+
+	free(blocks_text);
+	free(target);
+	return status;
+}
+
+/* What the analysis makes of it: 1 bad, 0 good, -1 undecided; "broken" is told apart. */
+static int decide(struct search *search, const char *directory, const char *spec, bool *broken, char *text, size_t text_size)
+{
+	json_t *question = json_pack("{s:s, s:s, s:s, s:s}", "ask", "decide", "campaign", directory, "baseline", search->good_spec,
+				     "candidate", spec);
+	json_t *answer = NULL;
+	const json_t *bad;
+	const char *verdict;
+	char reason[256];
+	int result = -1;
+
+	*broken = false;
+	if (analysis_ask(question, &answer, reason, sizeof(reason))) {
+		snprintf(text, text_size, "%s", reason);
+	} else {
+		bad = json_object_get(answer, "bad");
+		verdict = json_string_value(json_object_get(answer, "verdict"));
+		result = json_is_true(bad) ? 1 : json_is_false(bad) ? 0 : -1;
+		*broken = verdict && !strcmp(verdict, "broken");
+		snprintf(text, text_size, "%s", verdict ? verdict : "undecided");
+	}
+	json_decref(answer);
+	json_decref(question);
+	return result;
+}
+
+static enum answer stop(struct search *search, int status)
+{
+	search->status = status;
+	return ANSWER_STOP;
+}
+
+static enum answer test_commit(struct search *search, const char *commit, bool bad_end)
+{
+	char *spec = commit_spec(search, commit);
+	unsigned int blocks = search->blocks;
+	enum answer answer = ANSWER_SKIP;
+	char text[256] = "undecided";
+
+	for (unsigned int try = 0; try < search->tries; try++) {
+		char *directory = NULL;
+		int status = run_pair(search, spec, blocks, &directory), bad;
+		bool broken;
+
+		if (status == EXIT_REGRESSED) {
+			note("%.12s does not build: skipped", commit);
+			free(directory);
+			break;
+		}
+		if (status || interrupted) {
+			free(directory);
+			answer = stop(search, status ? status : EXIT_ENVIRONMENT);
+			break;
+		}
+		bad = decide(search, directory, spec, &broken, text, sizeof(text));
+		if (bad_end)
+			search->broken_is_bad = broken;
+		if (broken && !search->broken_is_bad)
+			bad = -1;
+		note("%.12s: %s%s", commit, text, broken && !search->broken_is_bad ? ": skipped" : bad > 0 ? ": bad" : bad == 0 ? ": good" : "");
+		if (bad > 0) {
+			free(search->evidence);
+			search->evidence = strdup(directory);
+		}
+		free(directory);
+		if (bad >= 0 || broken) {
+			answer = bad > 0 ? ANSWER_BAD : bad == 0 ? ANSWER_GOOD : ANSWER_SKIP;
+			break;
+		}
+		blocks = blocks ? 2 * blocks : 20;
+	}
+	free(spec);
+	return answer;
+}
+
+static void show_commit(const struct search *search)
+{
+	const char *const argv[] = { "--format=text", NULL };
+	const char *const compare[] = { search->evidence, argv[0], NULL };
+
+	printf("first bad commit: %s\n", search->state.bad);
+	fflush(stdout);
+	if (search->evidence)
+		analysis_run("compare", compare);
+}
+
+static int search_commits(struct search *search)
+{
+	char commit[COMMIT_TEXT];
+	size_t left = 0;
+	int next;
+
+	while (!(next = bisect_next(&search->state, commit, &left))) {
+		note("%zu commits left; testing %.12s", left, commit);
+		switch (test_commit(search, commit, false)) {
+		case ANSWER_GOOD:
+			bisect_mark_good(&search->state, commit);
+			break;
+		case ANSWER_BAD:
+			bisect_mark_bad(&search->state, commit);
+			break;
+		case ANSWER_SKIP:
+			bisect_mark_skipped(&search->state, commit);
+			break;
+		case ANSWER_STOP:
+			return search->status;
+		}
+	}
+	if (next == -ENODATA) {
+		show_commit(search);
+		return EXIT_DONE;
+	}
+	if (next == -EAGAIN)
+		return report(EXIT_CANNOT_TELL, "only commits that could not be tested are left: the first bad one is among %zu, up to %.12s",
+			      left, search->state.bad);
+	return report(EXIT_INTERNAL, "git rev-list failed in %s: %s", search->path, strerror(-next));
+}
+
+static int check_words(struct search *search)
+{
+	const struct command_arguments *arguments = search->arguments;
+	const char *kernel = argument_option(arguments, "kernel"), *tries = argument_option(arguments, "tries");
+	const char *blocks = argument_option(arguments, "blocks");
+	uint64_t number;
+
+	if (!kernel || strncmp(kernel, "git:", 4) || strchr(kernel, '@'))
+		return report(EXIT_USAGE, "bisect: name the repository: -k git:PATH");
+	if (!argument_option(arguments, "good") || !argument_option(arguments, "bad") || !argument_option(arguments, "case"))
+		return report(EXIT_USAGE, "bisect: --good, --bad and --case are needed; 'shootdown bisect --help' tells more");
+	search->path = kernel + 4;
+	search->tries = 3;
+	if (tries && (parse_count(tries, &number) || number < 1 || number > 10))
+		return report(EXIT_USAGE, "--tries: '%s' is not a number from 1 to 10", tries);
+	if (tries)
+		search->tries = (unsigned int)number;
+	if (blocks && (parse_count(blocks, &number) || number < 1 || number > 1000))
+		return report(EXIT_USAGE, "--blocks: '%s' is not a number from 1 to 1000", blocks);
+	if (blocks)
+		search->blocks = (unsigned int)number;
+	return EXIT_DONE;
+}
+
+static int run(const struct command_arguments *arguments)
+{
+	struct search search = { .arguments = arguments };
+	char reason[512];
+	int status = check_words(&search);
+
+	if (status)
+		return status;
+	if (bisect_start(&search.state, search.path, argument_option(arguments, "good"), argument_option(arguments, "bad"), reason,
+			 sizeof(reason)))
+		return report(EXIT_USAGE, "bisect: %s", reason);
+	search.good_spec = commit_spec(&search, search.state.good[0]);
+	search.directory = campaign_directory_name(argument_option(arguments, "output"), "bisect");
+	switch (test_commit(&search, search.state.bad, true)) {
+	case ANSWER_BAD:
+		status = search_commits(&search);
+		break;
+	case ANSWER_STOP:
+		status = search.status;
+		break;
+	default:
+		status = report(EXIT_CANNOT_TELL, "'%s' does not show as worse than '%s' in case '%s'; there is nothing to find",
+				argument_option(arguments, "bad"), argument_option(arguments, "good"), argument_option(arguments, "case"));
+	}
+	bisect_free(&search.state);
+	free(search.good_spec);
+	free(search.directory);
+	free(search.evidence);
+	return status;
+}
+
+static const struct command command = {
+	.name = "bisect",
+	.usage = "-k git:PATH --good REF --bad REF --case CASE [OPTION]...",
+	.summary = "Finds the commit that made a case worse, and shows the evidence",
+	.help = "What does not build or boot is skipped. Exit status: 0 found, 125 cannot tell.",
+	.options = options,
+	.minimum = 0,
+	.maximum = 0,
+	.run = run,
+};
+COMMAND_REGISTER(command);
