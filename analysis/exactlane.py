@@ -51,11 +51,11 @@ class _Symbols:
                       "function")
 
 
-def _measured_regions(counts, rows, warmup):
-    """Region i belongs to iteration frame i, warm-up frames come first."""
-    regions = list(range(warmup, min(len(counts.regions), warmup + rows)))
+def _measured_regions(counts, rows):
+    """Region i belongs to measured iteration i: the harness marks no warm-up."""
+    regions = list(range(min(len(counts.regions), rows)))
     if len(regions) < rows:
-        raise exact.CountsError(f"{counts.path}: {len(counts.regions)} regions for {warmup + rows} iterations"
+        raise exact.CountsError(f"{counts.path}: {len(counts.regions)} regions for {rows} iterations"
                                 + (f" ({counts.fault})" if counts.fault else "") + ": the run was cut off")
     return regions
 
@@ -90,7 +90,7 @@ def _boot_metrics(campaign, symbols, groups, case, table, row):
     try:
         counts, names = exact.read_counts(path), symbols.get(kernel, head)
         exact.check_symbols(counts, names)
-        regions = _measured_regions(counts, iterations, int((campaign.plan["protocol"] or {}).get("warmup") or 0))
+        regions = _measured_regions(counts, iterations)
         functions = exact.FunctionTable(counts, names)
     except (exact.CountsError, exact.SymbolError) as error:
         raise Trouble(str(error)) from None
