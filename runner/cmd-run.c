@@ -12,6 +12,7 @@
 static const struct command_option options[] = {
 	{ "kernel", 'k', "SPEC", true, "kernel to run: deb:6.12, deb:6.12+SERIES/VARIANT, git:PATH@REF, image:FILE, host" },
 	{ "lane", 0, "LANE", false, "host, vm or exact" },
+	{ "case", 0, "CASE", false, "only this case of the suite" },
 	{ "cpus", 0, "N[,N...]", false, "CPUs of the guest; each number makes cases of its own" },
 	{ "blocks", 0, "B", false, "blocks: boots of every kernel" },
 	{ "iterations", 0, "K", false, "measured iterations in a boot" },
@@ -90,6 +91,7 @@ static int run(const struct command_arguments *arguments)
 		.seed = argument_option(arguments, "seed"),
 		.architecture = argument_option(arguments, "arch"),
 		.baseline = argument_option(arguments, "baseline"),
+		.only_case = argument_option(arguments, "case"),
 		.directory = argument_option(arguments, "output"),
 		.resume = argument_option(arguments, "resume"),
 		.dry_run = argument_option(arguments, "dry-run"),

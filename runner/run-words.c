@@ -20,7 +20,7 @@ static const struct word_option word_options[] = {
 	WORD("--blocks", blocks, false), WORD("--iterations", iterations, false), WORD("--warmup", warmup, false),
 	WORD("--phases", phases, false), WORD("--memory", memory, false), WORD("--nodes", nodes, false),
 	WORD("--slice", slice, false), WORD("--seed", seed, false), WORD("--arch", architecture, false),
-	WORD("--baseline", baseline, false), { NULL, 0, false },
+	WORD("--baseline", baseline, false), WORD("--case", only_case, false), { NULL, 0, false },
 };
 
 static void append_pair(json_t *command, const char *option, const char *value)

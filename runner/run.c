@@ -333,6 +333,8 @@ static int prepare(struct session *session)
 	char reason[768];
 	int status, error = suite_load(session->words->suite, &session->suite, reason, sizeof(reason));
 
+	if (!error && session->words->only_case)
+		error = suite_keep_case(&session->suite, session->words->only_case, reason, sizeof(reason));
 	if (error)
 		return report(EXIT_USAGE, "%s", reason);
 	status = choose_lane(session);

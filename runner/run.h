@@ -13,6 +13,7 @@ struct run_words {
 	const char *const *kconfig;	/* may be empty: the lane's in the suite, else fast */
 	const char *const *probes;
 	const char *lane, *cpus, *blocks, *iterations, *warmup, *phases, *memory, *nodes, *slice, *seed, *architecture, *baseline;
+	const char *only_case;		/* leave only this case of the suite; NULL: all */
 	const char *directory;		/* -o */
 	bool dry_run, resume;
 	bool aa;			/* the first kernel against itself: what --pilot runs */

@@ -313,6 +313,59 @@ int suite_load(const char *word, struct suite *suite, char *reason, size_t reaso
 	return -ENOENT;
 }
 
+/* True when a derived metric of `name` has a term of `other`. */
+static bool draws_on(const json_t *suite, const char *name, const char *other)
+{
+	json_t *derived, *term;
+	const char *key;
+	size_t index;
+
+	json_array_foreach(json_object_get(suite, "derived"), index, derived) {
+		if (strcmp(json_string_value(json_object_get(derived, "case")), name))
+			continue;
+		json_object_foreach(json_object_get(derived, "terms"), key, term) {
+			const char *term_case = json_string_value(json_object_get(term, "case"));
+
+			if (term_case && !strcmp(term_case, other))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* Drops the entries of a list whose `key` names another case. */
+static void keep_entries(json_t *list, const char *key, const json_t *suite, const char *name, bool with_terms)
+{
+	for (size_t i = json_array_size(list); i-- > 0;) {
+		const char *other = json_string_value(json_object_get(json_array_get(list, i), key));
+
+		if (strcmp(other, name) && !(with_terms && draws_on(suite, name, other)))
+			json_array_remove(list, i);
+	}
+}
+
+int suite_keep_case(struct suite *suite, const char *name, char *reason, size_t reason_size)
+{
+	const char *names[128] = { NULL }, *lane;
+	json_t *entry, *list;
+	size_t index;
+	char hint[96];
+
+	json_array_foreach(json_object_get(suite->json, "cases"), index, entry)
+		if (index < 127)
+			names[index] = json_string_value(json_object_get(entry, "name"));
+	if (!has_case(suite->json, name)) {
+		snprintf(reason, reason_size, "the suite has no case '%s'%s", name, nearest_hint(name, names, hint, sizeof(hint)));
+		return -ENOENT;
+	}
+	keep_entries(json_object_get(suite->json, "cases"), "name", suite->json, name, true);
+	keep_entries(json_object_get(suite->json, "derived"), "case", suite->json, name, false);
+	json_object_foreach(json_object_get(suite->json, "primary"), lane, list)
+		keep_entries(list, "case", suite->json, name, false);
+	hash_json(suite->json, suite->hash);
+	return 0;
+}
+
 void suite_free(struct suite *suite)
 {
 	json_decref(suite->json);
