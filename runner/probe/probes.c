@@ -123,6 +123,22 @@ static void choose_default(struct probe_set *set)
 			choose(set, *probe, NULL);
 }
 
+/*
+ * Switching a costly probe on or off makes the kernel work: it stands outside
+ * the cheap ones, whose readings are the nearest to the clock.
+ */
+static void put_costly_first(struct probe_set *set)
+{
+	for (unsigned int i = 1; i < set->count; i++) {
+		struct chosen moving = set->chosen[i];
+		unsigned int j = i;
+
+		for (; j && moving.probe->costly && !set->chosen[j - 1].probe->costly; j--)
+			set->chosen[j] = set->chosen[j - 1];
+		set->chosen[j] = moving;
+	}
+}
+
 struct probe_set *probes_open(const char *const *names, const struct probe_environment *environment)
 {
 	struct probe_set *set = calloc(1, sizeof(*set));
@@ -138,6 +154,7 @@ struct probe_set *probes_open(const char *const *names, const struct probe_envir
 		else if (probe)
 			choose(set, probe, argument);
 	}
+	put_costly_first(set);
 	for (unsigned int i = 0; i < set->count; i++) {
 		struct probe_environment own = *environment;
 		struct chosen *chosen = &set->chosen[i];
