@@ -209,7 +209,7 @@ static int configure_base(struct build_tree *tree, const struct configuration *c
 		code = symbols ? 0 : -EIO;
 	}
 	if (!code) {
-		json_object_update(symbols, configuration->fragments->symbols);
+		kconfig_merge(symbols, configuration->fragments->symbols);
 		text = kconfig_text(symbols);
 		code = write_config(path, text, error);
 		free(text);
@@ -297,7 +297,7 @@ static int configure_variant(struct build_tree *tree, const struct configuration
 
 	if (!code) {
 		symbols = json_copy(before);
-		json_object_update(symbols, (json_t *)wanted);
+		kconfig_merge(symbols, wanted);
 		text = kconfig_text(symbols);
 		code = write_config(path, text, error);
 		free(text);

@@ -19,6 +19,17 @@ static size_t symbol_length(const char *text)
 	return length > 7 ? length : 0;
 }
 
+void kconfig_merge(json_t *symbols, const json_t *more)
+{
+	const char *symbol;
+	json_t *value;
+
+	json_object_foreach((json_t *)more, symbol, value) {
+		json_object_del(symbols, symbol);
+		json_object_set(symbols, symbol, value);
+	}
+}
+
 /* "CONFIG_X=value" or "# CONFIG_X is not set". False when the line is neither that nor a comment. */
 static bool take_line(const char *line, size_t length, json_t *symbols)
 {
@@ -36,6 +47,8 @@ static bool take_line(const char *line, size_t length, json_t *symbols)
 		return false;
 	memcpy(name, start, symbol);
 	name[symbol] = '\0';
+	/* Kconfig takes the last member of a choice that is set: the order must be that of the lines that count. */
+	json_object_del(symbols, name);
 	if (line[0] == '#')
 		return !json_object_set_new(symbols, name, json_string("n"));
 	if (start[symbol] != '=' || symbol + 1 >= length)

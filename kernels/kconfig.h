@@ -8,6 +8,8 @@
 
 /* Adds to symbols; later lines win. -EINVAL with a reason that names the line. */
 int kconfig_parse(const char *text, json_t *symbols, char *reason, size_t reason_size);
+/* Puts more at the end of symbols, over what they said of the same. */
+void kconfig_merge(json_t *symbols, const json_t *more);
 /* Caller frees. */
 char *kconfig_text(const json_t *symbols);
 /* Value of a symbol; one that is absent is "n". */
