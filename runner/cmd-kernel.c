@@ -7,8 +7,6 @@
 #include "common/message.h"
 #include "common/nearest.h"
 
-#pragma weak kernel_boot_command
-
 static const struct command_option options[] = {
 	{ "kconfig", 0, "NAME|FILE", true, "config fragments over the tree's tinyconfig (default fast)" },
 	{ "arch", 0, "ARCHITECTURE", false, "x86-64 or arm64 (default: this machine's)" },
