@@ -7,7 +7,7 @@ from analysis.derived import add_derived
 from analysis.errors import CANNOT_TELL, OK, REGRESSION, USAGE, Trouble, nearest
 from analysis.load import failed, load_all
 from analysis.metrics import MetricTable, judged
-from analysis.records import NOT_RUN, OUTSIDE_KERNEL
+from analysis.records import NOT_RUN, OUTSIDE_KERNEL, PROFILE
 from analysis.table import median_iterations
 
 SCHEMA = "shootdown-compare-1"
@@ -77,8 +77,15 @@ def compare(directories, wanted_baseline=None, costs=None):
               "comparisons": comparisons, "claims": checked, "points": _points(campaign, chosen, metrics),
               "warnings": [*campaign.warnings, *_warnings(campaign, chosen)]}
     if campaign.exact:
-        from analysis.exactlane import tick_heavy_cpus
+        from analysis.exactlane import one_kernel, tick_heavy_cpus
         report["tick_heavy_cpus"] = tick_heavy_cpus(campaign)
+        if not comparisons:
+            report["exact"] = one_kernel(campaign, metrics, baseline["id"])
+    if not comparisons:
+        report["one_kernel"] = values_of(campaign, metrics, chosen, baseline["id"])
+    if any(PROFILE in total.content for total in campaign.histograms.values()):
+        from analysis.profile import profiles
+        report["profiles"] = profiles(campaign)
     report["verdict"] = _headline(comparisons)
     report["exit_status"] = exit_status(comparisons)
     return Comparison(campaign, metrics, report, screens)
@@ -285,6 +292,25 @@ def _points(campaign, chosen, metrics):
     return rows
 
 
+def values_of(campaign, metrics, chosen, kernel):
+    """A campaign of one kernel: its values, primary metrics first, then what else was counted and is not zero."""
+    rows = []
+    for case in campaign.cases:
+        table = campaign.tables.get(case["id"])
+        if table is None:
+            continue
+        first = [key for c, key in chosen if c["id"] == case["id"]]
+        others = [k for k in table.keys if k not in first and not k.startswith(("function:", "group:", "event:", "total:"))]
+        for key in [*first, *others]:
+            summary = verdict.kernel_summary(table, key, kernel)
+            if summary is None or (key in others and not summary["max"] and not summary["min"]):
+                continue
+            metric = metrics.get(case, key)
+            rows.append({"case": case["id"], "case_name": case["name"], "cpus": case.get("cpus"), "metric": key,
+                         "unit": metric.unit, "class": metric.kind, "primary": key in first, "value": summary})
+    return rows
+
+
 def _warnings(campaign, chosen):
     found = []
     for case in campaign.cases:
@@ -293,8 +319,8 @@ def _warnings(campaign, chosen):
             found.append(f"{case['name']}: {reason}")
     family = len(chosen)
     blocks = (campaign.plan["protocol"] or {}).get("blocks") or 0
-    if not campaign.exact and family and stats.p_floor(blocks) > verdict.ALPHA / family:
-        found.append(f"{blocks} blocks cannot give a p below {stats.p_floor(blocks):.3g}: a metric that moves alone in this "
+    if not campaign.exact and family and len(campaign.kernels) > 1 and stats.p_floor(blocks) > verdict.ALPHA / family:
+        found.append(f"{blocks} block{'s' if blocks != 1 else ''} cannot give a p below {stats.p_floor(blocks):.3g}: a metric that moves alone in this "
                      f"family of {family} needs {stats.blocks_for_family(family)} blocks")
     for kernel in campaign.kernels:
         heads = [h for (_, k), hs in campaign.outcomes.items() if k == kernel["id"] for h in hs]

@@ -135,6 +135,19 @@ def judge_key(campaign, table, key, baseline, candidate):
     return exact.judge(b, c, 0.0 if is_placebo else placebo_gap(campaign, table, key, baseline))
 
 
+def one_kernel(campaign, metrics, kernel):
+    """What a campaign of a single kernel shows: the same tables, largest first, with nothing to compare."""
+    found = []
+    for case in campaign.cases:
+        side = campaign.exact_sides.get((case["id"], kernel))
+        if side:
+            entry = _case(campaign, metrics, case, kernel, kernel, [side, side], whole=True)
+            for rows in (entry["totals"], entry["groups"], entry["events"]):
+                rows.sort(key=lambda row: (-row["baseline"]["median"], row["key"]))
+            found.append(entry)
+    return found
+
+
 def differences(campaign, metrics, baseline, candidate):
     """One entry a case: totals, functions, groups, events and callers of the two kernels."""
     found = []
@@ -145,10 +158,12 @@ def differences(campaign, metrics, baseline, candidate):
     return found
 
 
-def _case(campaign, metrics, case, baseline, candidate, sides):
+def _case(campaign, metrics, case, baseline, candidate, sides, whole=False):
     table = campaign.tables[case["id"]]
     functions = exact.compare_functions(*sides, campaign.placebo_allowance, campaign.groups)
     total, functions = functions[-1], functions[:-1]
+    if whole:
+        functions.sort(key=lambda f: (-f["baseline"]["instructions/op"], f["function"]))
     changed = [f for f in functions if f["per-call"] == "changed"]
     listed = functions[:FUNCTIONS_LISTED] + [f for f in functions[FUNCTIONS_LISTED:] if f in changed][:FUNCTIONS_CHANGED]
     rows = {prefix: _rows(campaign, metrics, case, table, prefix, baseline, candidate) for prefix in ("total:", "group:", "event:")}
@@ -156,7 +171,7 @@ def _case(campaign, metrics, case, baseline, candidate, sides):
     return {"case": case["id"], "case_name": case["name"], "cpus": case.get("cpus"),
             "operation": (case.get("describe") or {}).get("operation") or "operation",
             "phases": [len(side) for side in sides], "totals": rows["total:"], "groups": rows["group:"], "events": rows["event:"],
-            "functions": [f for f in listed if f["difference"] or f["per-call"] == "changed" or f in functions[:20]],
+            "functions": [f for f in listed if whole or f["difference"] or f["per-call"] == "changed" or f in functions[:20]],
             "total": total, "functions_run": len(functions), "functions_changed": len(changed),
             "predicted": predict(campaign, rows["event:"] + rows["total:"]), "callers": _callers(sides), "missing": {k: v for k, v in reasons.items() if k.startswith("event:")}}
 
@@ -195,6 +210,16 @@ def _callers(sides):
         if rows:
             found.append({"function": function, "rows": rows[:CALLERS_LISTED], "more": max(0, len(rows) - CALLERS_LISTED)})
     return found
+
+
+def all_keys(campaign, baseline, candidate):
+    """Every key of every case for the CSV: (case, key, values of the baseline, of the candidate, verdict)."""
+    for case in campaign.cases:
+        table = campaign.tables.get(case["id"])
+        for key in table.keys if table else []:
+            b, c = (phase_values(table, key, k) for k in (baseline, candidate))
+            if len(b) and len(c):
+                yield case, key, b, c, judge_key(campaign, table, key, baseline, candidate)
 
 
 def tick_heavy_cpus(campaign):

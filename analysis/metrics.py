@@ -33,6 +33,8 @@ COUNTS = [
     (r"time\.(minor|major)_page_faults$", "faults", WORK, "neither", ""),
     (r"time\..*context_switches$", "switches", SCHEDULE, "neither", ""),
     (r"time\.", "s", TIME, "neither", ""),
+    (r"machine\..*_time$", "s", TIME, "neither", "all CPUs together"),
+    (r"profile\.", "samples", TIME, "neither", ""),
     (r"sched\.", "switches", SCHEDULE, "neither", ""),
     (r"perf\.instructions", "instructions", WORK, "lower", ""),
     (r"perf\.(cycles|.*-clock)", "cycles", TIME, "lower", ""),

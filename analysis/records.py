@@ -15,6 +15,7 @@ SCHEMA = "shootdown-record-1"
 USABLE = ("ok", "warn")             # a warning is a failure of the boot, but its figures were measured whole
 OUTSIDE_KERNEL = ("host-error", "interrupted")
 NOT_RUN = ("unsupported",)
+PROFILE = "profile"                 # samples by function: shares, shown by analysis/profile.py, not counters
 
 # Compared with the plan, or from record to record: a mix of these is not one measurement.
 IDENTITY = ("plan", "lane", "accelerator", "qemu_version", "cpu_model", "machine")
@@ -70,7 +71,7 @@ def _flatten(name, iteration):
             if key in iteration:
                 row[key] = iteration[key]
         for histogram, content in iteration.get("histograms", {}).items():
-            if not content.get("keys"):
+            if not content.get("keys") or histogram == PROFILE:
                 continue
             for bucket in content["buckets"]:
                 key = f"{histogram}.{bucket[0]}"

@@ -118,15 +118,44 @@ def _callers(case, base, name, per, width):
     return lines
 
 
+def text_one(cases, width):
+    """One kernel: functions by instructions, groups, events and callers of an operation."""
+    lines = []
+    for case in cases[:TEXT_CASES]:
+        per = f"per {words.plain(case['operation'])}"
+        lines += ["", f"{words.case_title(case)}: {case['phases'][0]} phases, {case['functions_run']} functions"]
+        lines += ["", f"Functions, {per}", f"{'instructions':>14} {'calls':>10} {'instr./call':>12}"]
+        for f in case["functions"][:TEXT_FUNCTIONS]:
+            b = f["baseline"]
+            lines.append(f"{_value(b['instructions/op']):>14} {_value(b['calls/op']):>10} {_value(b['instructions/call']):>12}  "
+                         f"{words.plain(f['function'])}"[:width])
+        for title, rows in (("Totals", case["totals"]), ("Groups, instructions", case["groups"]), ("Events", case["events"])):
+            rows = [r for r in rows if r["baseline"]["median"]][:TEXT_EVENTS]
+            lines += ["", f"{title} {per}"] if rows else []
+            lines += [f"{_value(r['baseline']['median']):>14}  {words.plain(r['name'])}"
+                      + ("" if r["class"] == "work" else f" ({r['class']})") for r in rows]
+        for entry in case["callers"]:
+            rows = [r for r in entry["rows"] if r["baseline"] >= 0.0005][:TEXT_CALLERS]
+            lines += ["", f"Callers of {words.plain(entry['function'])}, calls {per}"] if rows else []
+            lines += [f"{_value(r['baseline']):>14}  {words.plain(r['caller'])}" for r in rows]
+    if len(cases) > TEXT_CASES:
+        lines += ["", f"... {len(cases) - TEXT_CASES} more cases stand in the HTML report and JSON"]
+    return lines
+
+
 def html_tables(comparison, names):
     """For exact.html.j2: the cases of each candidate, each with a figure of its groups."""
     from analysis.render import plots
     found = []
+    for place, case in enumerate(comparison.report.get("exact") or []):
+        result = {"candidate": next(iter(names["order"])), "label": next(iter(names["label"].values()))}
+        found.append({**result, "case": case, "title": words.case_title(case), "one": True,
+                      "pictures": _group_figure(comparison, None, case, names, plots, place)})
     for result in comparison.report["comparisons"]:
         for place, case in enumerate(result.get("exact") or []):
             pictures = _group_figure(comparison, result, case, names, plots, place)
             found.append({"candidate": result["candidate"], "label": result["label"], "case": case, "pictures": pictures,
-                          "title": words.case_title(case)})
+                          "title": words.case_title(case), "one": False})
     return found
 
 
@@ -137,8 +166,9 @@ def _group_figure(comparison, result, case, names, plots, place):
     shown.sort(key=lambda r: -max(r["baseline"]["median"], r["candidate"]["median"]))
     if not shown:
         return []
-    bars = [(base, {r["name"]: r["baseline"]["median"] for r in shown}),
-            (result["candidate"], {r["name"]: r["candidate"]["median"] for r in shown})]
+    bars = [(base, {r["name"]: r["baseline"]["median"] for r in shown})]
+    if result:
+        bars.append((result["candidate"], {r["name"]: r["candidate"]["median"] for r in shown}))
     title = f"kernel instructions per {case['operation']}, by function group"
-    picture = plots.flushes(bars, names, title, f"groups-{place}-{result['candidate']}")
+    picture = plots.flushes(bars, names, title, f"groups-{place}-{bars[-1][0]}")
     return [("", picture)] if picture else []

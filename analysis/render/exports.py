@@ -34,7 +34,22 @@ def csv(comparison):
                 writer.writerow(_safe([result["label"], base, s.case["name"], s.case.get("cpus"), key, m.unit, m.kind,
                                        m.better, "exploratory", int(s.n[i]), s.base_mean[i], s.base_sd[i], s.cand_mean[i],
                                        s.cand_sd[i], s.percent[i], s.p[i], s.q[i], s.how[i]]))
+        if report["campaign"]["lane"] == "exact":
+            _exact_rows(comparison, writer, result, base)
     return buffer.getvalue()
+
+
+def _exact_rows(comparison, writer, result, base):
+    """Every function, group, event and total; spread is half the range over phases."""
+    from analysis.exactlane import all_keys
+    baseline = next(k["id"] for k in comparison.report["kernels"] if k["baseline"])
+    for case, key, b, c, word in all_keys(comparison.campaign, baseline, result["candidate"]):
+        m = comparison.metrics.get(case, key)
+        before, after = float(np.median(b)), float(np.median(c))
+        writer.writerow(_safe([result["label"], base, case["name"], case.get("cpus"), key, m.unit, m.kind, m.better, "exact",
+                               min(len(b), len(c)), before, float(np.ptp(b)) / 2, after, float(np.ptp(c)) / 2,
+                               (after / before - 1) * 100 if before else None, None, None,
+                               word if m.kind == "work" else "shown"]))
 
 
 def _safe(row):

@@ -2,6 +2,7 @@
 """Which figures a comparison gets: chosen here, drawn by plots."""
 from analysis.render import plots, words
 
+GRIDS, GRID_KERNELS = 24, 6
 FOREST_ROWS = 24        # rows of the one forest plot; more kernels get one plot a metric
 
 
@@ -110,38 +111,46 @@ def _varying(cases):
 
 
 def _grids(comparison, names):
-    """Change of a metric over two options that vary between cases of one workload, as heat maps."""
-    report, found = comparison.report, []
-    by_workload = {}
+    """Heat maps where the cases of one workload vary in two options or more: change against the baseline, or the values
+    of a single kernel. Further options that vary give a map each."""
+    report, by_workload, found = comparison.report, {}, []
     for case in report["cases"]:
         by_workload.setdefault((case["workload"], case["cpus"]), []).append(case)
     for (workload, _), cases in by_workload.items():
-        varying = _varying(cases)
+        varying = sorted(_varying(cases), key=lambda k: -len({str(c["options"][k]) for c in cases}))
         if len(cases) < 4 or len(varying) < 2:
             continue
-        down, across = sorted(varying, key=lambda k: -len({str(c["options"][k]) for c in cases}))[:2]
-        for result in report["comparisons"][:6]:
-            found += _grid(report, result, workload, cases, down, across, names)
-    return found
+        for letter, rows in _grid_rows(report, names):
+            found += _facets(letter, rows, workload, cases, varying)
+    return found[:GRIDS]
 
 
-def _grid(report, result, workload, cases, down, across, names):
-    options = {c["id"]: c["options"] for c in cases}
-    by_metric = {}
-    for row in result["metrics"]:
-        if row["case"] in options and row["effect"] and row["effect"].get("change_percent") is not None:
-            by_metric.setdefault(row["metric"], []).append(row)
-    found = []
-    for metric, rows in by_metric.items():
-        cells = {}
-        for row in rows:
-            place = (str(options[row["case"]][down]), str(options[row["case"]][across]))
-            cells.setdefault(place, []).append(row["effect"]["change_percent"])
+def _grid_rows(report, names):
+    """(letter of the kernel, [(case id, metric, value, text)])"""
+    for result in report["comparisons"][:GRID_KERNELS]:
+        rows = [(r["case"], r["metric"], r["effect"]["change_percent"], words.percent(r["effect"]["change_percent"]))
+                for r in result["metrics"] if r["effect"] and r["effect"].get("change_percent") is not None]
+        yield names["letter"][result["candidate"]], rows
+    if not report["comparisons"]:
+        rows = [(r["case"], r["metric"], r["value"]["median"], words.number(r["value"]["median"], 3))
+                for r in report.get("one_kernel") or [] if r["primary"]]
+        yield "A", rows
+
+
+def _facets(letter, rows, workload, cases, varying):
+    down, across, *others = varying
+    options, found = {c["id"]: c["options"] for c in cases}, []
+    maps = {}
+    for case, metric, value, text in rows:
+        if case in options:
+            facet = tuple(f"{key} {options[case][key]}" for key in others)
+            place = str(options[case][down]), str(options[case][across])
+            maps.setdefault((metric, facet), {})[place] = (value, text)
+    for (metric, facet), cells in maps.items():
         if len(cells) < 4:
             continue
-        cells = {place: (sum(v) / len(v), words.percent(sum(v) / len(v))) for place, v in cells.items()}
-        rows_, columns = (list(dict.fromkeys(str(c["options"][k]) for c in cases)) for k in (down, across))
-        title = f"{names['letter'][result['candidate']]}: {metric} by {down} (down) and {across} (across)"
-        picture = plots.heat_map(rows_, columns, cells, title, f"grid-{workload}-{metric}-{result['candidate']}")
-        found.append((f"{workload}: {metric}", picture))
+        down_values, across_values = (list(dict.fromkeys(str(c["options"][k]) for c in cases)) for k in (down, across))
+        title = ", ".join((f"{letter}: {metric}", *facet))
+        picture = plots.heat_map(down_values, across_values, cells, f"{down} by {across}", f"grid-{workload}-{title}")
+        found.append((title, picture))
     return found

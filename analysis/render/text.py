@@ -23,6 +23,11 @@ def render(comparison):
         lines += ["", *_candidate(comparison, result, names, names[base["id"]])]
     if len(comparisons) > CANDIDATES:
         lines += ["", *_summary(comparisons[CANDIDATES:], names)]
+    if not comparisons and report.get("one_kernel"):
+        lines += ["", *_values(comparison, report)]
+    if report.get("profiles"):
+        from analysis.render.profile import text_table
+        lines += ["", *text_table(report["profiles"], ordered, names)]
     if report["claims"]:
         lines += ["", *claim_lines(report["claims"])]
     for warning in report["warnings"]:
@@ -123,7 +128,7 @@ def _metric(row):
     if row["verdict"] == verdict.INCONCLUSIVE:
         said += words.needs(row["blocks_needed"])
     pieces = [said, f"n {effect['n']}" if effect else "", f"unit {words.plain(row['unit'])}" if row["unit"] else ""]
-    if row["q"] is not None:
+    if row["q"] is not None and effect["n"] > 1:
         low, high = effect["interval_percent"]
         if low is None or max(abs(low), abs(high)) > words.HUGE_CHANGE:
             ends = [words.signed(x) for x in effect["interval"]]
@@ -150,6 +155,24 @@ def _counters(result, base, name):
         lines += _columns(b, words.change(row["change_percent"], c["mean"] - b["mean"]), c, key)
     if len(counted["rows"]) > len(shown):
         lines.append("    ... more in the HTML report, JSON and CSV")
+    return lines
+
+
+def _values(comparison, report):
+    """One kernel: values, with nothing to compare them with."""
+    lines, case, left = _rule("Values of one kernel: there is nothing to compare it with"), None, 0
+    for row in report["one_kernel"]:
+        if row["case"] != case:
+            case, left = row["case"], COUNTERS
+            lines += ["", words.case_title(row)]
+        if row["primary"] or left > 0:
+            left -= not row["primary"]
+            unit = f" [{words.plain(row['unit'])}]" if row["unit"] else ""
+            told = textwrap.wrap(words.plain(row["metric"]) + unit, WIDTH - 17) or [""]
+            lines += [f"{_value(row['value'])} {told[0]}", *(" " * 17 + part for part in told[1:])]
+    if report.get("exact"):
+        from analysis.render.exact import text_one
+        lines += text_one(report["exact"], WIDTH)
     return lines
 
 

@@ -92,8 +92,10 @@ def protocol(campaign):
     p = campaign.get("protocol") or {}
     if campaign["lane"] == "exact":
         return f"{p.get('phases')} phases, one boot each; margin and p do not apply: counts are exact"
-    return (f"{p.get('blocks')} blocks (one boot of each kernel), {p.get('iterations')} iterations a boot after "
-            f"{p.get('warmup', 0)} of warm-up; margin of interest {campaign['margin_percent']:g}%")
+    blocks, iterations = p.get("blocks"), p.get("iterations")
+    return (f"{blocks} block{'s' if blocks != 1 else ''} (one boot of each kernel), {iterations} "
+            f"iteration{'s' if iterations != 1 else ''} a boot after {p.get('warmup', 0)} of warm-up; margin of interest "
+            f"{campaign['margin_percent']:g}%")
 
 
 def needs(blocks):
