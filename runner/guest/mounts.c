@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
 #include <net/if.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -36,11 +37,27 @@ static const struct link_row {
 	{ "/proc/self/fd/2", "/dev/stderr" },
 };
 
+/* Files that the user sent to a place below /tmp or /run must not vanish under a mount. */
+static bool holds_files(const char *path)
+{
+	DIR *directory = opendir(path);
+	struct dirent *entry;
+	bool found = false;
+
+	while (directory && !found && (entry = readdir(directory)))
+		found = strcmp(entry->d_name, ".") && strcmp(entry->d_name, "..");
+	if (directory)
+		closedir(directory);
+	return found;
+}
+
 void mount_everything(void)
 {
 	umask(0);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		mkdir(rows[i].target, 0755);
+		if (!strcmp(rows[i].type, "tmpfs") && holds_files(rows[i].target))
+			continue;
 		(void)mount(rows[i].type, rows[i].target, rows[i].type, 0, rows[i].options);
 	}
 	for (size_t i = 0; i < sizeof(links) / sizeof(links[0]); i++)
