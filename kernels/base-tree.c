@@ -22,19 +22,12 @@ static const char build_outputs[] =
 	".tmp_*\n.config\n.config.old\n.version\n/vmlinux*\n/System.map\n/Module.symvers\n/modules.builtin*\n/include/config/\n"
 	"/include/generated/\n/arch/*/include/generated/\n/arch/*/boot/bzImage\n/arch/*/boot/Image*\n.git\n";
 
-/* NUL-separated names of the files, into a memory file; -errno or git's exit status. */
-static int list_files(const struct git *ours, const char *path, bool under_git)
+/* Appends what git ls-files says to fd. -errno or git's exit status. */
+static int list_into(const struct git *git, int fd, const char *others, const char *excludes)
 {
-	struct git git = under_git ? (struct git){ .from = path } : *ours;
-	char *excludes = path_cache("git/build-outputs");
-	char *option = text_format("--exclude-from=%s", excludes);
-	int fd = memfd_create("names", MFD_CLOEXEC), status = 0, code;
 	struct child child;
+	int status = 0, code = git_start(git, fd, &child, "ls-files", "-z", "--cached", others, excludes, NULL);
 
-	code = fd < 0 ? -errno : write_file(excludes, build_outputs, sizeof(build_outputs) - 1);
-	if (!code)
-		code = git_start(&git, fd, &child, "ls-files", "-z", "--cached", "--others", under_git ? "--exclude-standard" : option,
-				 NULL);
 	if (!code) {
 		code = child_wait(&child, -1, &status);
 		if (code)
@@ -42,6 +35,24 @@ static int list_files(const struct git *ours, const char *path, bool under_git)
 		else if (status)
 			code = -EIO;
 	}
+	return code;
+}
+
+/*
+ * NUL-separated names of the files, in a memory file; -errno. What our index
+ * knows is among them: files that are gone must leave it.
+ */
+static int list_files(const struct git *ours, const char *path, bool under_git)
+{
+	const struct git theirs = { .from = path };
+	char *excludes = path_cache("git/build-outputs"), *option = text_format("--exclude-from=%s", excludes);
+	int fd = memfd_create("names", MFD_CLOEXEC);
+	int code = fd < 0 ? -errno : write_file(excludes, build_outputs, sizeof(build_outputs) - 1);
+
+	if (!code)
+		code = under_git ? list_into(ours, fd, NULL, NULL) : list_into(ours, fd, "--others", option);
+	if (!code && under_git)
+		code = list_into(&theirs, fd, "--others", "--exclude-standard");
 	free(option);
 	free(excludes);
 	if (code) {

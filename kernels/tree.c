@@ -138,8 +138,8 @@ static void make_words(const struct build_tree *tree, const char *const *targets
 		add_owned(words, text_format("CROSS_COMPILE=%s", tools->prefix));
 	add_owned(words, text_format("CC=%s%sgcc", wrapper, tools->prefix));
 	add_owned(words, text_format("HOSTCC=%sgcc", wrapper));
-	add_owned(words, text_format("KCFLAGS=-ffile-prefix-map=%s/=", tree->source));
-	add_owned(words, text_format("KAFLAGS=-ffile-prefix-map=%s/=", tree->source));
+	add_owned(words, text_format("KCFLAGS=-ffile-prefix-map=%s=.", tree->source));
+	add_owned(words, text_format("KAFLAGS=-ffile-prefix-map=%s=.", tree->source));
 	add(words, "LOCALVERSION=");
 	add(words, "KBUILD_BUILD_TIMESTAMP=Wed Jan  1 00:00:00 UTC 2020");
 	add(words, "KBUILD_BUILD_USER=shootdown");
