@@ -134,7 +134,10 @@ TEST_OBJ := $(sort $(filter-out %/runner/main.o %/harness/main.o,$(RUNNER_OBJ) $
 $(BUILD)/tests/%: $(BUILD)/object/tests/unit/%.o $(TEST_OBJ) $(BUILD)/compile-flags
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) -o $@ $< $(TEST_OBJ) $(RUNNER_LIBS) $(HARNESS_LIBS) -lcmocka
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) -o $@ $< $(TEST_EXTRA) $(TEST_OBJ) $(RUNNER_LIBS) $(HARNESS_LIBS) -lcmocka
+# The plugin's core behind a front of the test's own.
+$(BUILD)/tests/test-exact-plugin: TEST_EXTRA := $(filter-out %/front-api1.o,$(EXACT_OBJ))
+$(BUILD)/tests/test-exact-plugin: $(filter-out %/front-api1.o,$(EXACT_OBJ))
 .PHONY: unit-tests
 unit-tests: $(addprefix $(BUILD)/tests/,$(UNIT_TESTS))
 
