@@ -11,6 +11,7 @@ An entry is a function's name, or a pattern with `*`. A name beats every pattern
 A function that nothing names is in the group `other`.
 """
 import fnmatch
+import re
 
 import yaml
 
@@ -27,6 +28,14 @@ def _weight(pattern):
     return len(pattern.replace("*", ""))
 
 
+def _matcher(pattern):
+    """Most patterns are a beginning and `*`: asked for a thousand functions, that must be quick."""
+    head = pattern[:-1]
+    if pattern.endswith("*") and not any(c in head for c in "*?["):
+        return lambda name: name.startswith(head)
+    return re.compile(fnmatch.translate(pattern)).match
+
+
 class Groups:
     def __init__(self, definitions):
         """definitions: {name: {"class", "functions", "summary"}} of each file, the first file wins."""
@@ -34,10 +43,13 @@ class Groups:
         for rank, groups in enumerate(definitions):
             self._add_file(rank, groups)
         self._patterns.sort(key=lambda row: (row[0], -row[1]))
+        self._known = {}
         self.names = [*self.classes]
 
     def _add_file(self, rank, groups):
         named = {}
+        if not isinstance(groups, dict):
+            raise GroupError("`groups:` with a mapping is wanted")
         for name, group in groups.items():
             if not isinstance(group, dict) or group.get("class") not in CLASSES or not isinstance(group.get("functions"), list):
                 raise GroupError(f"group {name!r}: wants class ({', '.join(CLASSES)}) and a list of functions")
@@ -47,7 +59,7 @@ class Groups:
                 if named.setdefault(function, name) != name:
                     raise GroupError(f"{function!r} is in the groups {named[function]!r} and {name!r}")
                 if "*" in function:
-                    self._patterns.append((rank, _weight(function), function, name))
+                    self._patterns.append((rank, _weight(function), _matcher(function), name))
                 else:
                     self._exact.setdefault(function, name)
 
@@ -73,17 +85,20 @@ class Groups:
         if function in self._exact:
             return {self._exact[function]}
         best, found = None, set()
-        for rank, weight, pattern, name in self._patterns:
+        for rank, weight, matcher, name in self._patterns:
             if best is not None and (rank, weight) != best:
                 break
-            if fnmatch.fnmatchcase(function, pattern):
+            if matcher(function):
                 best = (rank, weight)
                 found.add(name)
         return found or {OTHER}
 
     def group_of(self, function):
         """A clone (NAME#2) is in the group of NAME."""
-        return sorted(self.candidates(function.partition("#")[0]))[0]
+        group = self._known.get(function)
+        if group is None:
+            group = self._known[function] = min(self.candidates(function.partition("#")[0]))
+        return group
 
     def is_work(self, group):
         return self.classes.get(group, "work") == "work"

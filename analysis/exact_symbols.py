@@ -42,10 +42,10 @@ def parse_symbols(lines):
             raise SymbolError(f"not a line of System.map or kallsyms: {line.strip()[:60]!r}") from None
         if address < KERNEL_HALF:
             continue
-        order = _order(fields[1], fields[2])
-        if address not in best or order < best[address]:
-            best[address] = order
-    return {address: order[-1] for address, order in best.items()}
+        other = best.setdefault(address, fields)
+        if other is not fields and _order(fields[1], fields[2]) < _order(other[1], other[2]):
+            best[address] = fields
+    return {address: fields[2] for address, fields in best.items()}
 
 
 def _function_names(addresses, raw):
