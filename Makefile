@@ -200,4 +200,9 @@ install: all
 	install -m 755 $(BUILD)/guest/init $(LIBEXEC)/guest
 	install -m 755 $(BUILD)/exact/plugin.so $(LIBEXEC)/exact
 	cp -R configs analysis $(SHARE)
+	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
+		$(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	$(BUILD)/shootdown manual > $(DESTDIR)$(PREFIX)/share/man/man1/shootdown.1
+	$(BUILD)/shootdown completion bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/shootdown
+	$(BUILD)/shootdown completion zsh > $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_shootdown
 	cp -R kernels/series $(SHARE)/kernels
