@@ -24,6 +24,9 @@ def write_out(text, path):
         return
     path = Path(path)
     try:
+        if path.exists() and not path.is_file():    # /dev/null or a pipe: a rename would put a file in its place
+            path.write_text(text, encoding="utf-8")
+            return
         handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent or ".")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -17,43 +19,69 @@
 #include "ready.h"
 #include "toolchain.h"
 
-#define IMAGE_LIMIT (512U << 20)
 #define X86_MAGIC 0x202		/* "HdrS" */
 #define X86_VERSION 0x20e	/* offset of the release's text, less 0x200 */
 #define ARM64_MAGIC 0x38	/* "ARM\x64" */
+
+static char *word_at(const char *data, size_t size, size_t offset)
+{
+	size_t length = 0;
+
+	/* A file that is mapped has no NUL at its end. */
+	while (offset + length < size && length < 64 && data[offset + length] && !strchr(" \n", data[offset + length]))
+		length++;
+	return strndup(data + offset, length);
+}
 
 /* The word after "Linux version " in the data of an uncompressed image. */
 static char *release_in(const char *data, size_t size)
 {
 	static const char mark[] = "Linux version ";
-	const char *found = memmem(data, size, mark, sizeof(mark) - 1), *start;
+	const char *found = memmem(data, size, mark, sizeof(mark) - 1);
 
 	if (!found)
 		return strdup("");
-	start = found + sizeof(mark) - 1;
-	return strndup(start, strcspn(start, " \n"));
+	return word_at(data, size, (size_t)(found + sizeof(mark) - 1 - data));
 }
 
-int image_inspect(const char *path, const char **architecture, char **release)
+/* What the data of an image say. */
+static void inspect_data(const char *data, size_t size, const char **architecture, char **release)
 {
-	char *data;
-	size_t size, offset;
-	int code = read_file(path, IMAGE_LIMIT, &data, &size);
+	size_t offset;
 
-	if (code)
-		return code;
-	*architecture = NULL;
-	*release = NULL;
 	if (size > 0x260 && !memcmp(data + X86_MAGIC, "HdrS", 4)) {
 		*architecture = "x86-64";
 		offset = 0x200 + (size_t)(unsigned char)data[X86_VERSION] + 256 * (size_t)(unsigned char)data[X86_VERSION + 1];
-		*release = offset > 0x200 && offset < size ? strndup(data + offset, strcspn(data + offset, " \n")) : strdup("");
+		*release = offset > 0x200 && offset < size ? word_at(data, size, offset) : strdup("");
 	} else if (size > 0x40 && !memcmp(data + ARM64_MAGIC, "ARM\x64", 4)) {
 		*architecture = "arm64";
 		*release = release_in(data, size);
 	}
-	free(data);
-	return 0;
+}
+
+int image_inspect(const char *path, const char **architecture, char **release)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), code = 0;
+	struct stat status;
+	void *data;
+
+	*architecture = NULL;
+	*release = NULL;
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status)) {
+		code = -errno;
+	} else if (S_ISREG(status.st_mode) && status.st_size > 0) {
+		data = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (data == MAP_FAILED) {
+			code = -errno;
+		} else {
+			inspect_data(data, (size_t)status.st_size, architecture, release);
+			munmap(data, (size_t)status.st_size);
+		}
+	}
+	close(fd);
+	return code;
 }
 
 static void ready_key(const char *kind, const char *what, const char *content, char key[HASH_TEXT])

@@ -42,8 +42,25 @@ static int write_all(int fd, const char *data, size_t size)
 	return 0;
 }
 
+/* A device or a pipe is written to: a rename would put a file in its place. */
+static int write_special(const char *path, const void *data, size_t size)
+{
+	int error, fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -errno;
+	error = write_all(fd, data, size);
+	if (close(fd) && !error)
+		error = -errno;
+	return error;
+}
+
 int write_file(const char *path, const void *data, size_t size)
 {
+	struct stat status;
+
+	if (!stat(path, &status) && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
+		return write_special(path, data, size);
 	char *temporary = text_format("%s.XXXXXX", path);
 	int error = 0, fd = mkostemp(temporary, O_CLOEXEC);
 
@@ -189,16 +206,41 @@ int remove_tree(const char *path)
 	return nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* Streams: what is copied may be a vmlinux of hundreds of megabytes. */
+static int copy_data(int from, int to)
+{
+	char data[1 << 16];
+	ssize_t got;
+
+	while ((got = read(from, data, sizeof(data))) != 0) {
+		int error = got < 0 ? -errno : write_all(to, data, (size_t)got);
+
+		if (error && error != -EINTR)
+			return error;
+	}
+	return fsync(to) ? -errno : 0;
+}
+
 int copy_file(const char *from, const char *to)
 {
-	char *data;
-	size_t size;
-	int error = read_file(from, SIZE_MAX - 1, &data, &size);
+	char *temporary = text_format("%s.XXXXXX", to);
+	int error = 0, source = open(from, O_RDONLY | O_CLOEXEC), target = -1;
 
-	if (error)
-		return error;
-	error = write_file(to, data, size);
-	free(data);
+	if (source < 0)
+		error = -errno;
+	if (!error) {
+		target = mkostemp(temporary, O_CLOEXEC);
+		error = target < 0 ? -errno : copy_data(source, target);
+	}
+	if (!error && (fchmod(target, 0644) || rename(temporary, to)))
+		error = -errno;
+	if (error && target >= 0)
+		unlink(temporary);
+	if (target >= 0)
+		close(target);
+	if (source >= 0)
+		close(source);
+	free(temporary);
 	return error;
 }
 
