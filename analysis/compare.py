@@ -300,6 +300,8 @@ def values_of(campaign, metrics, chosen, kernel):
         if table is None:
             continue
         first = [key for c, key in chosen if c["id"] == case["id"]]
+        described = [m.get("name") for m in (case.get("describe") or {}).get("metrics") or []]
+        first += [key for key in described if key in table.index and key not in first]
         others = [k for k in table.keys if k not in first and not k.startswith(("function:", "group:", "event:", "total:"))]
         for key in [*first, *others]:
             summary = verdict.kernel_summary(table, key, kernel)
@@ -307,7 +309,7 @@ def values_of(campaign, metrics, chosen, kernel):
                 continue
             metric = metrics.get(case, key)
             rows.append({"case": case["id"], "case_name": case["name"], "cpus": case.get("cpus"), "metric": key,
-                         "unit": metric.unit, "class": metric.kind, "primary": key in first, "value": summary})
+                         "unit": metric.unit, "class": metric.kind, "first": key in first, "value": summary})
     return rows
 
 

@@ -291,7 +291,7 @@ def _per_phase(side):
     calls, instructions = np.zeros((len(names), len(side))), np.zeros((len(names), len(side)))
     operations = np.array([sum(ops) for _, _, ops in side], dtype=float)
     for p, (table, regions, _) in enumerate(side):
-        at = np.array([table.index.get(name, -1) for name in names])
+        at = np.array([table.index.get(name, -1) for name in names], dtype=int)
         rows = list(regions)
         calls[:, p] = np.where(at >= 0, table.calls[rows].sum(axis=0)[at], 0)
         instructions[:, p] = np.where(at >= 0, table.instructions[rows].sum(axis=0)[at], 0)

@@ -165,8 +165,8 @@ def _values(comparison, report):
         if row["case"] != case:
             case, left = row["case"], COUNTERS
             lines += ["", words.case_title(row)]
-        if row["primary"] or left > 0:
-            left -= not row["primary"]
+        if row["first"] or left > 0:
+            left -= not row["first"]
             unit = f" [{words.plain(row['unit'])}]" if row["unit"] else ""
             told = textwrap.wrap(words.plain(row["metric"]) + unit, WIDTH - 17) or [""]
             lines += [f"{_value(row['value'])} {told[0]}", *(" " * 17 + part for part in told[1:])]
