@@ -81,7 +81,7 @@ int base_from_deb(const struct kernel_spec *spec, const struct watcher *watcher,
 	if (spec->version)
 		base->version = strdup(spec->version);
 	else
-		code = package_resolve(package, PREFIX, watcher->spec, &base->version, error);
+		code = package_resolve(package, PREFIX, true, watcher->spec, &base->version, error);
 	if (!code) {
 		base->resolved = text_format("deb:%s=%s", spec->name, base->version);
 		record = strdup(base->resolved);

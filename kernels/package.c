@@ -69,7 +69,8 @@ static int unknown_package(const char *package, const char *prefix, const char *
 	const char *argv[] = { "apt-cache", "search", "--names-only", pattern, NULL };
 	char *output = ask(argv), hint[160];
 	const char *names[257] = { NULL };
-	size_t count = 0, length = strlen(prefix);
+	/* deb:6.12 leaves the prefix out, deb-image: names the whole package. */
+	size_t count = 0, length = strlen(prefix), skip = strncmp(spec, "deb:", 4) ? 0 : length;
 
 	for (char *line = output; line && *line && count < 256;) {
 		char *next = strchr(line, '\n');
@@ -78,11 +79,11 @@ static int unknown_package(const char *package, const char *prefix, const char *
 			*next++ = '\0';
 		line[strcspn(line, " ")] = '\0';
 		if (!strncmp(line, prefix, length))
-			names[count++] = line + length;
+			names[count++] = line + skip;
 		line = next;
 	}
 	free(pattern);
-	nearest_hint(package + length, names, hint, sizeof(hint));
+	nearest_hint(package + skip, names, hint, sizeof(hint));
 	if (!count)
 		kernel_fail(error, EXIT_ENVIRONMENT, "%s: apt knows no package %s* here; run 'apt-get update', or use tar: or git:",
 			    spec, prefix);
@@ -112,7 +113,8 @@ static char *apt_state(const char *package)
 	return text;
 }
 
-int package_resolve(const char *package, const char *prefix, const char *spec, char **version, struct kernel_error *error)
+int package_resolve(const char *package, const char *prefix, bool installed_first, const char *spec, char **version,
+		    struct kernel_error *error)
 {
 	char *directory = path_cache("packages"), *path = text_format("%s/%s.json", directory, package);
 	char *state = apt_state(package), reason[128];
@@ -129,7 +131,7 @@ int package_resolve(const char *package, const char *prefix, const char *spec, c
 		json_decref(record);
 	}
 	if (!*version) {
-		*version = package_installed(package);
+		*version = installed_first ? package_installed(package) : NULL;
 		if (!*version)
 			*version = candidate(package);
 		if (*version && !make_directories(directory)) {
@@ -179,6 +181,40 @@ static int must(const char *const *argv, const char *directory, const char *what
 			   argv[1], *line ? line : "no reason given");
 }
 
+/* The versions that apt can get, "6.1-2, 6.1-1"; "" for none. Caller frees. */
+static char *versions_known(const char *package)
+{
+	const char *argv[] = { "apt-cache", "madison", package, NULL };
+	char *output = ask(argv), *list = strdup("");
+
+	for (char *line = output; line && *line; line += strcspn(line, "\n"), line += *line == '\n') {
+		char *bar = memchr(line, '|', strcspn(line, "\n")), *version, *longer;
+
+		if (!bar)
+			continue;
+		version = bar + 1 + strspn(bar + 1, " ");
+		/* A source package is listed beside the binary ones. */
+		if (memmem(version, strcspn(version, "\n"), " Sources", 8))
+			continue;
+		longer = text_format("%s%s%.*s", list, *list ? ", " : "", (int)strcspn(version, " |\n"), version);
+		free(list);
+		list = longer;
+	}
+	free(output);
+	return list;
+}
+
+/* Downloading is the last that can tell a wrong version from a missing network. */
+static int explain_download(const char *package, const char *version, int code, struct kernel_error *error)
+{
+	char *known = versions_known(package);
+
+	if (*known && !strstr(known, version))
+		code = kernel_fail(error, EXIT_USAGE, "apt knows no version %s of %s; it knows %s", version, package, known);
+	free(known);
+	return code;
+}
+
 static int unpack(const char *directory, const char *what, const struct watcher *watcher, struct kernel_error *error)
 {
 	char *pattern = text_format("%s/*.deb", directory);
@@ -213,6 +249,8 @@ int package_unpack(const char *package, const char *version, const char *directo
 	} else {
 		watch(watcher, "download", what, -1);
 		code = must(argv, directory, what, error);
+		if (code && code != -EINTR)
+			code = explain_download(package, version, code, error);
 	}
 	if (!code)
 		code = unpack(directory, what, watcher, error);

@@ -8,11 +8,12 @@
 /* Installed version; NULL when it is not installed (or this is no Debian). Caller frees. */
 char *package_installed(const char *package);
 /*
- * The version that PACKAGE means here: the installed one, else what apt would
- * install. spec is for the error, which names the nearest package of the same
- * prefix.
+ * The version that PACKAGE means here: the installed one where that is wanted
+ * and there, else what apt would install. spec is for the error, which names
+ * the nearest package of the same prefix.
  */
-int package_resolve(const char *package, const char *prefix, const char *spec, char **version, struct kernel_error *error);
+int package_resolve(const char *package, const char *prefix, bool installed_first, const char *spec, char **version,
+		    struct kernel_error *error);
 /* Downloads PACKAGE=VERSION and unpacks it below directory, which is created anew. */
 int package_unpack(const char *package, const char *version, const char *directory, const struct watcher *watcher,
 		   struct kernel_error *error);

@@ -107,6 +107,7 @@ static int check_image(const char *path, const char *architecture, char **releas
 	if (!strcmp(found, architecture))
 		return 0;
 	free(*release);
+	*release = NULL;
 	return kernel_fail(error, EXIT_USAGE, "%s is an image for %s, not for %s; say --arch %s", path, found, architecture, found);
 }
 
@@ -270,7 +271,7 @@ static int from_package(const struct kernel_spec *spec, const char *architecture
 			struct kernel *kernel, bool *built, struct kernel_error *error)
 {
 	char *version = spec->version ? strdup(spec->version) : NULL, *package = strdup(spec->name), *real, key[HASH_TEXT];
-	int fd, code = version ? 0 : package_resolve(package, "linux-image-", watcher->spec, &version, error);
+	int fd, code = version ? 0 : package_resolve(package, "linux-image-", false, watcher->spec, &version, error);
 
 	if (code) {
 		free(package);
@@ -287,7 +288,7 @@ static int from_package(const struct kernel_spec *spec, const char *architecture
 			free(version);
 			package = real;
 			version = NULL;
-			code = package_resolve(package, "linux-image-", watcher->spec, &version, error);
+			code = package_resolve(package, "linux-image-", false, watcher->spec, &version, error);
 		}
 		if (!code) {
 			if (!cache_holds(key))
