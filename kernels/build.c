@@ -132,9 +132,7 @@ static char *slot_name(const struct job *job)
 	struct hash *state = hash_new();
 
 	hash_add_text(state, job->base.lineage);
-	/* By name: a fragment that was edited costs what depends on the change, not a tree. */
-	for (size_t i = 0; i < job->fragments.count; i++)
-		hash_add_text(state, job->fragments.items[i].path);
+	hash_add_text(state, job->fragments.hash);
 	hash_add_text(state, job->toolchain.compiler);
 	hash_finish(state, hash);
 	/* A variant that changes what everybody includes would spoil the objects of all the others. */
