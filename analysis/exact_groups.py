@@ -39,7 +39,6 @@ def _matcher(pattern):
 class Groups:
     def __init__(self, definitions):
         """definitions: {name: {"class", "functions", "summary"}} of each file, the first file wins."""
-        self._known = {}
         self.classes, self.summaries, self._exact, self._patterns = {OTHER: "work", UNKNOWN: "work"}, {}, {}, []
         for rank, groups in enumerate(definitions):
             self._add_file(rank, groups)
