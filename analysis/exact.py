@@ -131,8 +131,12 @@ class FunctionTable:
 
     def _count_events(self, region):
         sums = np.bincount(region.kind, weights=region.executed.astype(np.float64), minlength=len(self.counts.kinds))
-        events = {kind: int(sums[k]) for k, kind in enumerate(self.counts.kinds) if kind not in _CONTROL}
-        events["rep-iterations"] = int(region.rep_iterations.sum())
+        events = {}
+        for kind, times in zip(self.counts.kinds, sums):        # a name may stand twice: encodings of one kind
+            if kind not in _CONTROL:
+                events[kind] = events.get(kind, 0) + int(times)
+        if "rep" in self.counts.kinds:
+            events["rep-iterations"] = int(region.rep_iterations.sum())
         if self.counts.header.get("command_ranges"):
             events["icr-write"] = int(region.command_writes.sum())
         for name, address in self.symbols.position.items():
@@ -162,7 +166,7 @@ class FunctionTable:
             elif event == "icr-write":
                 total += self._sum(self.functions_at(region.command_address), region.command_writes)
             else:
-                of = region.kind == self.counts.kinds.index(event)
+                of = np.isin(region.kind, [k for k, kind in enumerate(self.counts.kinds) if kind == event])
                 total += self._sum(self.functions_at(region.address[of]), region.executed[of])
         return self._named(total)
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const struct decoder *const decoders[] = { &decoder_x86 };
+static const struct decoder *const decoders[] = { &decoder_x86, &decoder_arm64 };
 
 const struct decoder *decoder_find(const char *target)
 {

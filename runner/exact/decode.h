@@ -38,7 +38,7 @@ struct decoder {
 	void (*decode)(const uint8_t *bytes, size_t size, uint64_t address, struct decoded *out);
 };
 
-extern const struct decoder decoder_x86;
+extern const struct decoder decoder_x86, decoder_arm64;
 
 /* NULL when there is none for QEMU's architecture. */
 const struct decoder *decoder_find(const char *target);
