@@ -11,6 +11,7 @@ from analysis.records import IDENTITY, NOT_RUN, OUTSIDE_KERNEL, USABLE, read_rec
 from analysis.table import CaseTable, HistogramSum
 
 PLAN_SCHEMA = "shootdown-plan-1"
+MOST_STEAL = 5          # percent of the machine's time; a suite may state protocol.max-steal-percent
 PARALLEL_FROM = 600     # records; below, starting processes costs more than it brings
 
 
@@ -30,6 +31,7 @@ class Campaign:
         self.histograms = {}                        # (case id, kernel id) -> HistogramSum
         self.facts = {}                             # kernel id -> facts of its first boot
         self.identities = {}                        # kernel id -> kernels/ID.json
+        self.clocksources = {}                      # kernel id -> clock source of its first boot
         self.warnings = []
         self.costs = None                           # exact lane: the user's cost model, event -> ns
         self.placebo_allowance = 0.0                # exact lane: relative gap that a placebo pair shows
@@ -168,12 +170,28 @@ def _check_hashes(planned, record):
                           f"{expected[:12]}...: programs were rebuilt in between; run the campaign again")
 
 
+def _outside_cause(campaign, head):
+    """Why a boot that ended well is dropped all the same, for a cause outside the kernel; '' when it counts. These causes
+    stand here, and in the report, before anything is measured."""
+    limit = (campaign.suite.get("protocol") or {}).get("max-steal-percent", MOST_STEAL)
+    if head["steal_percent"] is not None and head["steal_percent"] > limit:
+        return f"the hypervisor took {head['steal_percent']:.1f}% of the machine's time away (at most {limit:g}% is borne)"
+    usual = campaign.clocksources.setdefault(head["kernel"], head["clocksource"])
+    if head["clocksource"] != usual:
+        return f"clock source {head['clocksource']}, in the kernel's first boot {usual}"
+    return ""
+
+
 def _take(campaign, record, block_offset):
     head = record.head
     case, kernel = head["case"], head["kernel"]
     if not head["complete"]:
         # The runner went away while the case ran; only a case that has ended can be held against a kernel.
         head["outcome"] = head["outcome"] if head["outcome"] in OUTSIDE_KERNEL else "interrupted"
+    if head["outcome"] in USABLE and not campaign.exact:
+        cause = _outside_cause(campaign, head)
+        if cause:
+            head.update(outcome="host-error", detail=cause)
     campaign.outcomes.setdefault((case, kernel), []).append(head)
     campaign.missing.setdefault((case, kernel), {}).update(record.missing)
     if head.get("facts"):

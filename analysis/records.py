@@ -89,6 +89,19 @@ def _constants(record):
         if isinstance(facts, dict) else {}
 
 
+def _disturbance(record, measured):
+    """(percent of the machine's time that a hypervisor took away, clock source), None where not known."""
+    start = record.get("start") if isinstance(record.get("start"), dict) else {}
+    facts = start.get("facts") if isinstance(start.get("facts"), dict) else {}
+    cpus = facts.get("cpus", record.get("cpus"))
+    stolen = [i.get("counts", {}).get("machine.steal_time") for i in measured]
+    elapsed = [i.get("elapsed_ns") for i in measured]
+    percent = None
+    if _number(cpus) and cpus > 0 and stolen and all(map(_number, stolen)) and all(map(_number, elapsed)) and sum(elapsed) > 0:
+        percent = sum(stolen) / (sum(elapsed) / 1e9 * cpus) * 100
+    return percent, facts.get("clocksource")
+
+
 def _matrix(name, rows):
     if not rows:
         return (), np.empty((0, 0))
@@ -132,6 +145,7 @@ def read_record(path):
         found = holder.get("missing") if isinstance(holder, dict) else None
         missing.update(found if isinstance(found, dict) else {})
     head = {key: value for key, value in record.items() if key != "iterations"}
+    head["steal_percent"], head["clocksource"] = _disturbance(record, measured)
     return Record(name, head, keys, values, _histograms(measured), missing)
 
 

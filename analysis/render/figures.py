@@ -21,7 +21,7 @@ def _forests(report, names):
     found = []
     for place, key in enumerate(dict.fromkeys((r["case"], r["metric"]) for _, r in rows)):
         chosen = [(c, r) for c, r in rows if (r["case"], r["metric"]) == key]
-        picture = plots.forest(chosen, margin, names, f"forest{place}")
+        picture = plots.forest(chosen, margin, names, f"forest{place}", one_metric=True)
         if picture:
             found.append((f"{words.case_title(chosen[0][1])}: {chosen[0][1]['metric']}", picture))
     return found

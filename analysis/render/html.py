@@ -17,13 +17,17 @@ def environment():
     made = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, trim_blocks=True, lstrip_blocks=True,
                               undefined=jinja2.StrictUndefined)
     made.filters.update(number=words.number, percent=words.percent, p=words.p_value, spread=words.spread,
-                        plain=words.plain, signed=words.signed, json=_pretty)
+                        plain=words.plain, console=_console, signed=words.signed, json=_pretty)
     made.globals.update(change=_change, needs=words.needs, interval=_interval, slug=_slug)
     return made
 
 
 def _pretty(value):
     return json.dumps(value, indent=1, ensure_ascii=False, default=str)
+
+
+def _console(text):
+    return "\n".join(words.plain(line.replace("\t", " ")) for line in str(text).splitlines())
 
 
 def _slug(word):

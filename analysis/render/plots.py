@@ -79,14 +79,15 @@ def _percent_axis(axes, margin, extreme):
     axes.set_xlim(-reach, reach)
 
 
-def forest(rows, margin, names, salt):
-    """Change in percent with 95% interval of each metric; the margin of interest as a band. rows: (candidate id, row)."""
+def forest(rows, margin, names, salt, one_metric=False):
+    """Change in percent with 95% interval of each metric; the margin of interest as a band. rows: (candidate id, row),
+    of one metric and case when `one_metric`: then a letter names the row."""
     drawn = [(c, r) for c, r in rows if r["effect"] and r["effect"].get("change_percent") is not None
              and (r["effect"].get("interval_percent") or [None])[0] is not None]
     if not drawn:
         return None
-    many = len(drawn) > MANY_ROWS
-    made = figure(0.75 + (0.13 if many else 0.36) * len(drawn), fixed=many)
+    many = len(drawn) > MANY_ROWS or one_metric
+    made = figure(0.75 + ((0.13 if len(drawn) > MANY_ROWS else 0.22) if many else 0.36) * len(drawn), fixed=many)
     axes = made.add_subplot()
     axes.axvspan(-margin, margin, color=BAND, linewidth=0)
     axes.axvline(0, color=RULE, linewidth=0.8)
@@ -120,8 +121,8 @@ def _forest_many(axes, drawn, names):
     y = [-i for i in range(len(drawn))]
     low, high = zip(*(r["effect"]["interval_percent"] for _, r in drawn))
     axes.hlines(y, low, high, colors=[colour(names["order"][c]) for c, _ in drawn], linewidth=1.2)
-    axes.plot([r["effect"]["change_percent"] for _, r in drawn], y, "o", color=INK, markersize=2.5, linestyle="none")
-    axes.set_yticks(y, [names["letter"][c] for c, _ in drawn], fontsize=5.5)
+    axes.plot([r["effect"]["change_percent"] for _, r in drawn], y, "o", color=INK, markersize=3, linestyle="none")
+    axes.set_yticks(y, [names["letter"][c] for c, _ in drawn], fontsize=5.5 if len(drawn) > MANY_ROWS else 7.5)
     axes.tick_params(axis="y", length=0, colors=INK)
 
 

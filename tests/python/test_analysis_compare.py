@@ -117,3 +117,15 @@ def test_a_missing_value_is_never_zero(tmp_path):
     row = report["comparisons"][0]["metrics"][0]
     assert row["verdict"] == "missing" and row["reason"] == "no clock" and row["candidate"] is None
     assert report["exit_status"] == 125
+
+
+def test_boots_are_dropped_for_steal_and_clock_source(tmp_path):
+    b = simple()
+    for iteration in b.records[2]["iterations"]:
+        iteration["counts"] = {"machine.steal_time": 0.2}        # of 1 s on 2 CPUs
+    for i, record in enumerate(b.records):
+        record["start"] = {"facts": {"cpus": 2, "clocksource": "hpet" if i == 9 else "tsc"}, "missing": {}}
+    report = compare([b.write(tmp_path / "c")]).report
+    details = " ".join(f["detail"] for f in report["failures"])
+    assert "10.0% of the machine's time" in details and "clock source hpet" in details
+    assert report["comparisons"][0]["metrics"][0]["effect"]["n"] == 6 and not report["comparisons"][0]["broken"]

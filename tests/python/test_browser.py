@@ -9,6 +9,8 @@ from exact_campaigns import lazy_tlb, write
 
 from analysis.cli import main
 
+pytestmark = pytest.mark.slow      # a browser takes its time to start
+
 HOSTILE = '<script>document.title="owned"</script><img src=x onerror="document.title=\'owned\'">"\'>&$x^2$\x1b[31m'
 
 
