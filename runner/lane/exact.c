@@ -23,8 +23,8 @@
 #include "kernel-image.h"
 
 /* Wall seconds until the first case starts; CPUs take their turns. */
-#define BOOT_SECONDS 180
-#define BOOT_SECONDS_PER_CPU 8
+#define BOOT_SECONDS 420
+#define BOOT_SECONDS_PER_CPU 10
 /* So that QEMU ends in order and with it the counts file. */
 #define POWER_OFF_SECONDS 30
 #define PHASE_TEXT 32
