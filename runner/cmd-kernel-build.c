@@ -15,7 +15,7 @@
 #include "common/paths.h"
 #include "common/units.h"
 
-#define STEPS 1000		/* of the progress bar */
+#define STEPS 100		/* of the progress: per cent */
 #define PLAIN_INTERVAL 15	/* seconds between two lines where there is no terminal */
 
 /* What is shown of one build while it runs. */
