@@ -19,6 +19,7 @@
 #include "ready.h"
 #include "toolchain.h"
 
+#define STAND_IN_LIMIT 4096
 #define X86_MAGIC 0x202		/* "HdrS" */
 #define X86_VERSION 0x20e	/* offset of the release's text, less 0x200 */
 #define ARM64_MAGIC 0x38	/* "ARM\x64" */
@@ -122,56 +123,71 @@ static json_t *ready_identity(const char *key, const char *source, const char *v
 			 version, "architecture", architecture, "release", release, "image_hash", hash);
 }
 
-/* Copies or moves the parts into the cache. root: an unpacked package, or NULL. */
-static int keep_ready(const char *key, const char *image, const char *root, const char *source, const char *version,
-		      const char *architecture, const char *release, struct kernel_error *error)
+/* boot/NAME-RELEASE of an unpacked package, where it has one that says something. */
+static int keep_text(const char *root, const char *name, const char *release, const char *folder, const char *as)
 {
-	char *folder = cache_begin(key, error), *to, *from;
-	static const struct {
-		const char *from, *to;
-	} parts[] = { { "boot/config-%s", "config" }, { "boot/System.map-%s", "System.map" }, { NULL, NULL } };
-	json_t *identity;
+	char *from = text_format("%s/boot/%s-%s", root, name, release), *to = text_format("%s/%s", folder, as);
+	struct stat status;
+	int code = 0;
+
+	/* Debian ships a System.map of one line that says where the real one is. */
+	if (!stat(from, &status) && status.st_size > STAND_IN_LIMIT)
+		code = copy_file(from, to);
+	free(to);
+	free(from);
+	return code;
+}
+
+static int keep_modules(const char *root, const char *release, const char *folder)
+{
+	char *from = text_format("%s/lib/modules/%s", root, release), *parent = text_format("%s/lib/modules", folder);
+	char *to = text_format("%s/%s", parent, release);
+	int code = make_directories(parent);
+
+	if (!file_exists(from)) {
+		free(from);
+		from = text_format("%s/usr/lib/modules/%s", root, release);
+	}
+	if (!code && file_exists(from) && rename(from, to))
+		code = -errno;
+	free(to);
+	free(parent);
+	free(from);
+	return code;
+}
+
+struct ready {
+	const char *key, *image, *source, *version, *architecture, *release;
+	const char *root;	/* of an unpacked package; NULL for a single image */
+};
+
+/* Puts the parts into the cache. */
+static int keep_ready(const struct ready *ready, struct kernel_error *error)
+{
+	char *folder = cache_begin(ready->key, error), *to;
+	json_t *identity = NULL;
 	int code;
 
 	if (!folder)
 		return -EIO;
 	to = text_format("%s/image", folder);
-	code = copy_file(image, to);
-	free(to);
-	for (size_t i = 0; !code && root && parts[i].from; i++) {
-		char *name = i ? text_format("boot/System.map-%s", release) : text_format("boot/config-%s", release);
-		struct stat status;
-
-		from = text_format("%s/%s", root, name);
-		to = text_format("%s/%s", folder, parts[i].to);
-		/* Debian ships a one-line stand-in for System.map. */
-		if (!stat(from, &status) && status.st_size > 4096)
-			code = copy_file(from, to);
-		free(name);
-		free(from);
-		free(to);
+	code = copy_file(ready->image, to);
+	if (!code && ready->root)
+		code = keep_text(ready->root, "config", ready->release, folder, "config");
+	if (!code && ready->root)
+		code = keep_text(ready->root, "System.map", ready->release, folder, "System.map");
+	if (!code && ready->root)
+		code = keep_modules(ready->root, ready->release, folder);
+	if (!code) {
+		identity = ready_identity(ready->key, ready->source, ready->version, ready->architecture, ready->release, to);
+		code = identity ? 0 : -EIO;
 	}
-	if (!code && root) {
-		from = text_format("%s/lib/modules/%s", root, release);
-		if (!file_exists(from)) {
-			free(from);
-			from = text_format("%s/usr/lib/modules/%s", root, release);
-		}
-		to = text_format("%s/lib/modules", folder);
-		code = make_directories(to);
-		free(to);
-		to = text_format("%s/lib/modules/%s", folder, release);
-		if (!code && file_exists(from) && rename(from, to))
-			code = -errno;
-		free(from);
-		free(to);
-	}
-	identity = code ? NULL : ready_identity(key, source, version, architecture, release, image);
-	if (code || !identity)
-		code = kernel_fail_code(error, code ? code : -EIO, "%s cannot be kept in %s", image, folder);
+	if (code)
+		code = kernel_fail_code(error, code, "%s cannot be kept in %s", ready->image, folder);
 	else
-		code = cache_commit(key, folder, identity, error);
+		code = cache_commit(ready->key, folder, identity, error);
 	json_decref(identity);
+	free(to);
 	free(folder);
 	return code;
 }
@@ -195,7 +211,8 @@ static int from_file(const struct kernel_spec *spec, const char *architecture, c
 		code = *built ? cache_lock("ready", watcher, &fd, error) : 0;
 		if (!code && *built) {
 			if (!cache_holds(key))
-				code = keep_ready(key, path, NULL, kernel->spec, "", architecture, release, error);
+				code = keep_ready(&(struct ready){ .key = key, .image = path, .source = kernel->spec, .version = "",
+								   .architecture = architecture, .release = release }, error);
 			unlock_file(fd);
 		}
 	}
@@ -257,7 +274,8 @@ static int keep_package(const char *package, const char *version, const char *ar
 			free(release);
 			release = strdup(strstr(image, "/boot/vmlinuz-") + strlen("/boot/vmlinuz-"));
 			watch(watcher, "pack", resolved, -1);
-			code = keep_ready(key, image, scratch, resolved, version, architecture, release, error);
+			code = keep_ready(&(struct ready){ .key = key, .image = image, .source = resolved, .version = version,
+							   .architecture = architecture, .release = release, .root = scratch }, error);
 		}
 		free(release);
 		free(image);
