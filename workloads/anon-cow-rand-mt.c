@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 #include <numaif.h>
+#include <sched.h>
 
 #include "workloads/memory.h"
 
@@ -26,7 +27,7 @@ struct cow_options {
 	int balancing;
 	uint64_t scan_delay, scan_period_min, scan_period_max;
 	int thp, placement;
-	bool usemem_clock;
+	bool together, usemem_clock;
 };
 
 #define AT(field) offsetof(struct cow_options, field)
@@ -50,6 +51,9 @@ static const struct workload_option options[] = {
 	  .help = "huge pages for the area: never, asked for by madvise, or as a system-wide policy" },
 	{ "placement", OPTION_CHOICE, AT(placement), "local", .choices = placement_choices,
 	  .help = "nodes that the parent populates; a copy always starts on the node of the thread that stores first" },
+	{ "together", OPTION_FLAG, AT(together), "yes",
+	  .help = "a thread waits for the others, spinning, before its first and after its last store: then every flush finds "
+		  "all of them running; no: as vm-scalability does" },
 	{ "usemem-clock", OPTION_FLAG, AT(usemem_clock), "no",
 	  .help = "score as vm-scalability's usemem counts: each thread's bytes by its own time, then summed" },
 	{ .name = NULL },
@@ -62,10 +66,16 @@ static const struct workload_metric metrics[] = {
 	{ .name = NULL },
 };
 
-/* What a thread of the child tells the parent, through shared memory. */
+/* What a thread of the child tells the parent. */
 struct thread_result {
 	uint64_t seed;
 	uint64_t nanoseconds;
+};
+
+/* Shared by the child and the parent. */
+struct results {
+	uint32_t arrived, finished;	/* threads */
+	struct thread_result threads[];
 };
 
 struct cow {
@@ -73,7 +83,9 @@ struct cow {
 	uint64_t words;
 	uint64_t length;
 	uint64_t stores;
-	struct thread_result *results;	/* shared with the child */
+	uint32_t threads;
+	bool together;
+	struct results *results;
 	size_t results_length;
 };
 
@@ -194,7 +206,10 @@ static int prepare(struct run *run)
 	if (!state)
 		return -ENOMEM;
 	run_set_private(run, state);
-	state->results_length = cow->threads * sizeof(*state->results);
+	state->stores = cow->stores;
+	state->threads = (uint32_t)cow->threads;
+	state->together = cow->together;
+	state->results_length = sizeof(*state->results) + cow->threads * sizeof(struct thread_result);
 	results = mmap(NULL, state->results_length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	if (results == MAP_FAILED)
 		return -errno;
@@ -242,7 +257,6 @@ static int map_area(struct run *run, struct cow *state)
 		return run_fail(run, error, "mmap of %" PRIu64 " bytes: %s", state->length, strerror(-error));
 	state->area = area;
 	state->words = cow->size / sizeof(uint64_t);
-	state->stores = cow->stores;
 	/* A kernel without huge pages refuses the advice and does what it asks for. */
 	madvise(area, state->length, cow->thp == THP_NEVER ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
 	error = place(area, state->length, cow->placement, run_limits(run)->nodes);
@@ -278,20 +292,46 @@ static inline uint64_t below(uint64_t random, uint64_t limit)
 	return (uint64_t)(((unsigned __int128)random * limit) >> 64);
 }
 
+/* Brings the shared page in, so that the first use of it is no fault inside the region. */
+static int open_thread(struct worker *worker)
+{
+	const struct cow *state = worker->argument;
+
+	state->results->threads[worker->index].seed = worker->random_seed;
+	return 0;
+}
+
+/* A thread that slept here would leave its CPU idle, and an idle CPU is spared the flushes that are to be seen. */
+static void wait_for_others(uint32_t *count, uint32_t all)
+{
+	const unsigned int patience = 1000;	/* where several threads share a CPU, somebody has to make way */
+
+	__atomic_add_fetch(count, 1, __ATOMIC_ACQ_REL);
+	for (unsigned int turn = 1; __atomic_load_n(count, __ATOMIC_ACQUIRE) < all; turn++) {
+		cpu_relax();
+		if (turn % patience == 0)
+			sched_yield();
+	}
+}
+
 static int store_at_random(struct worker *worker)
 {
 	const struct cow *state = worker->argument;
 	uint64_t random_state = first_state(worker->random_seed);
 	uint64_t *area = state->area;
-	uint64_t start = clock_nanoseconds();
+	uint64_t start;
 
+	if (state->together)
+		wait_for_others(&state->results->arrived, state->threads);
+	start = clock_nanoseconds();
 	for (uint64_t i = 0; i < state->stores; i++) {
 		uint64_t random = next_random(&random_state);
 
 		area[below(random, state->words)] = random;
 	}
-	state->results[worker->index].nanoseconds = clock_nanoseconds() - start;
-	state->results[worker->index].seed = worker->random_seed;
+	state->results->threads[worker->index].nanoseconds = clock_nanoseconds() - start;
+	if (state->together)
+		wait_for_others(&state->results->finished, state->threads);
 	worker->operations = state->stores;
 	worker->bytes = state->stores * sizeof(uint64_t);
 	return 0;
@@ -305,11 +345,13 @@ static int begin(struct run *run, struct iteration *iteration)
 
 	if (error)
 		return error;
+	memset(state->results, 0, state->results_length);
 	return iteration_add_team(iteration, &(struct team_spec) {
 		.name = "store",
 		.kind = TEAM_CHILD_THREADS,
 		.count = (unsigned int)cow->threads,
 		.argument = state,
+		.setup = open_thread,
 		.work = store_at_random,
 	});
 }
@@ -318,7 +360,7 @@ static int begin(struct run *run, struct iteration *iteration)
  * Pages stored into, found by going through the same random sequences again:
  * exact, and nothing is added to the loop that is measured.
  */
-static int count_pages(const struct cow *state, uint64_t threads, uint64_t *pages)
+static int count_pages(const struct cow *state, uint64_t *pages)
 {
 	uint64_t words_per_page = base_page_size() / sizeof(uint64_t);
 	uint64_t count = (state->words + words_per_page - 1) / words_per_page;
@@ -326,8 +368,8 @@ static int count_pages(const struct cow *state, uint64_t threads, uint64_t *page
 
 	if (!seen)
 		return -ENOMEM;
-	for (uint64_t thread = 0; thread < threads; thread++) {
-		uint64_t random_state = first_state(state->results[thread].seed);
+	for (uint64_t thread = 0; thread < state->threads; thread++) {
+		uint64_t random_state = first_state(state->results->threads[thread].seed);
 
 		for (uint64_t i = 0; i < state->stores; i++)
 			seen[below(next_random(&random_state), state->words) / words_per_page] = 1;
@@ -346,7 +388,7 @@ static double score(const struct cow_options *cow, const struct cow *state, cons
 	if (!cow->usemem_clock)
 		return (double)iteration_bytes(iteration) / iteration_seconds(iteration);
 	for (uint64_t thread = 0; thread < cow->threads; thread++)
-		sum += (double)(state->stores * sizeof(uint64_t)) * 1e9 / (double)state->results[thread].nanoseconds;
+		sum += (double)(state->stores * sizeof(uint64_t)) * 1e9 / (double)state->results->threads[thread].nanoseconds;
 	return sum;
 }
 
@@ -358,7 +400,7 @@ static int end(struct run *run, struct iteration *iteration)
 	int error;
 
 	unmap_area(state);
-	error = count_pages(state, cow->threads, &pages);
+	error = count_pages(state, &pages);
 	if (error)
 		return error;
 	iteration_metric(iteration, "score", score(cow, state, iteration));
