@@ -122,8 +122,16 @@ static int add_workload(struct initramfs *initramfs, const struct guest_job *job
 	return error;
 }
 
+/* A program among the files brings its libraries: a script's tools travel by --file. */
+static bool is_program(const struct guest_job *job, const char *path)
+{
+	const char *architecture = elf_architecture(path);
+
+	return architecture && !strcmp(architecture, job->architecture) && !access(path, X_OK);
+}
+
 /* An absolute path stays what it is; a relative one stands below the directory in which the command starts. */
-static int add_user_file(struct initramfs *initramfs, const char *path, char *reason, size_t reason_size)
+static int add_user_file(struct initramfs *initramfs, const struct guest_job *job, const char *path, char *reason, size_t reason_size)
 {
 	const char *relative = path;
 	char *inside;
@@ -134,10 +142,13 @@ static int add_user_file(struct initramfs *initramfs, const char *path, char *re
 	inside = path[0] == '/' ? strdup(path) : text_format("%s/%s", FILES_DIRECTORY, relative);
 	while (inside && strlen(inside) > 1 && inside[strlen(inside) - 1] == '/')
 		inside[strlen(inside) - 1] = '\0';
-	error = inside ? initramfs_add_tree(initramfs, inside, path) : -ENOMEM;
+	if (inside && is_program(job, path))
+		error = initramfs_add_program(initramfs, inside, path, reason, reason_size);
+	else
+		error = inside ? initramfs_add_tree(initramfs, inside, path) : -ENOMEM;
 	if (error == -EINVAL)
 		snprintf(reason, reason_size, "file '%s' cannot travel into the guest: give plain files or directories by a path without '..'", path);
-	else if (error)
+	else if (error && !reason[0])
 		snprintf(reason, reason_size, "file '%s': %s", path, strerror(-error));
 	free(inside);
 	return error;
@@ -203,7 +214,7 @@ static int add_case(struct initramfs *initramfs, const struct guest_job *job, co
 	for (char *const *helper = boot_case->helpers; helper && *helper && !error; helper++)
 		error = add_helper(initramfs, job, *helper, reason, reason_size);
 	for (char *const *file = boot_case->files; file && *file && !error; file++)
-		error = add_user_file(initramfs, *file, reason, reason_size);
+		error = add_user_file(initramfs, job, *file, reason, reason_size);
 	if (!error && boot_case->files && boot_case->files[0]) {
 		error = initramfs_add_directory(initramfs, FILES_DIRECTORY, 0755);
 		json_object_set_new(description, "directory", json_string(FILES_DIRECTORY));

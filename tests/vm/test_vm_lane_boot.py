@@ -60,6 +60,11 @@ def test_files_travel(tmp_path):
     assert done.stdout == "one\ntwo\n", done.stderr
 
 
+def test_a_program_among_the_files_brings_its_libraries(tmp_path):
+    done = guests.boot("--file", "/usr/bin/sha256sum", "--", "sh", "-c", "/usr/bin/sha256sum --version")
+    assert "coreutils" in done.stdout, done.stderr
+
+
 def test_nothing_else_of_the_host_travels():
     done = guests.boot("--", "sh", "-c", "ls -a /; cat /job.json; env")
     assert done.returncode == 0
