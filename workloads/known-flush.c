@@ -22,9 +22,10 @@
  *   flush_tlb_func calls (exact lane)           N * (M + 1)       N
  *   invlpg (exact lane)                         N * (M + 1)       N
  *
- * "Nothing else" is the caller's to arrange: a kernel thread that runs on a
- * sibling's CPU makes that CPU lazy, and it is spared then. --real-time lets
- * nothing of the kind run.
+ * A sibling whose CPU was taken by a kernel thread would be spared as lazy.
+ * So each flush waits until every spinning sibling has shown a sign of life,
+ * and --real-time keeps others off their CPUs. What is left is a thread that
+ * comes within the microsecond between the sign and the interrupt.
  *
  * Kernels before 4.20 do not spare lazy CPUs, but one that gets an IPI leaves
  * the mm: M received in all, and nr_tlb_remote_flush stays at 1. With
@@ -38,8 +39,10 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -72,10 +75,16 @@ static const struct workload_metric metrics[] = {
 	{ .name = NULL },
 };
 
+/* What one sibling shows that it runs: on lines of its own. */
+struct sign {
+	_Alignas(128) atomic_uint turns;
+};
+
 /* A table of PTEs that falls empty may be freed, which is another kind of flush: a second page keeps it in use. */
 struct area {
 	char *mapping, *page;
 	size_t mapping_size, page_size;
+	struct sign *signs;	/* one for each sibling */
 	atomic_uint turn;	/* futex: siblings sleep while it stays the same */
 	atomic_ulong woken;	/* how often one of them woke up */
 	int cpus[];
@@ -116,6 +125,10 @@ static int prepare(struct run *run)
 	if (!area)
 		return -ENOMEM;
 	run_set_private(run, area);
+	area->signs = aligned_alloc(sizeof(*area->signs), cpus * sizeof(*area->signs));
+	if (!area->signs)
+		return -ENOMEM;
+	memset(area->signs, 0, cpus * sizeof(*area->signs));
 	area->page_size = (size_t)sysconf(_SC_PAGESIZE);
 	area->mapping_size = PTE_TABLE_SPAN + 2 * area->page_size;
 	area->mapping = mmap(NULL, area->mapping_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -139,9 +152,25 @@ static int become_real_time(struct worker *worker)
 
 static int spin(struct worker *worker)
 {
-	while (!worker_must_stop(worker))
+	struct area *area = run_private(worker->argument);
+	struct sign *sign = &area->signs[worker->index];
+
+	/* The only writer: no locked instruction is needed. */
+	for (unsigned int turns = 0; !worker_must_stop(worker); turns++) {
+		atomic_store_explicit(&sign->turns, turns, memory_order_relaxed);
 		cpu_relax();
+	}
 	return 0;
+}
+
+static void wait_for_signs(const struct area *area, uint64_t siblings)
+{
+	for (uint64_t i = 0; i < siblings; i++) {
+		unsigned int before = atomic_load_explicit(&area->signs[i].turns, memory_order_relaxed);
+
+		while (atomic_load_explicit(&area->signs[i].turns, memory_order_relaxed) == before)
+			cpu_relax();
+	}
 }
 
 static int sleep_lazily(struct worker *worker)
@@ -205,6 +234,7 @@ static int work(struct run *run, struct iteration *iteration)
 {
 	const struct options *own = run_options(run);
 	struct area *area = run_private(run);
+	uint64_t spinning = own->idle_siblings ? 0 : own->siblings;
 	volatile char *page = area->page;
 	int error = 0;
 
@@ -212,6 +242,7 @@ static int work(struct run *run, struct iteration *iteration)
 		if (own->wake_siblings)
 			wake_siblings(area, own->siblings, i + 1);
 		*page = 1;
+		wait_for_signs(area, spinning);
 		if (madvise(area->page, area->page_size, MADV_DONTNEED))
 			error = -errno;
 	}
@@ -237,6 +268,8 @@ static void cleanup(struct run *run)
 
 	if (area && area->mapping)
 		munmap(area->mapping, area->mapping_size);
+	if (area)
+		free(area->signs);
 	free(area);
 }
 
