@@ -40,6 +40,7 @@ static const char *remedy(int code)
 	case EACCES:
 	case EPERM:
 	case EROFS:
+	case ENOENT:
 		return "; check who owns it, or put the cache elsewhere with XDG_CACHE_HOME";
 	default:
 		return "";

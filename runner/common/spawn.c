@@ -55,11 +55,30 @@ static void keep_descriptors(const int *keep)
 		fcntl(*keep, F_SETFD, 0);
 }
 
+static void write_map(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0) {
+		(void)!write(fd, text, strlen(text));
+		close(fd);
+	}
+}
+
 static void enter_no_network(void)
 {
+	unsigned int user = geteuid(), group = getegid();
+	char map[64];
+
 	/* An ordinary user needs a user namespace around it; where neither is allowed the network stays. */
-	if (unshare(CLONE_NEWNET) && geteuid() != 0)
-		(void)!unshare(CLONE_NEWUSER | CLONE_NEWNET);
+	if (!unshare(CLONE_NEWNET) || user == 0 || unshare(CLONE_NEWUSER | CLONE_NEWNET))
+		return;
+	/* Without a map the identity is nobody's, and programs that set it back (make does) cannot start others. */
+	write_map("/proc/self/setgroups", "deny");
+	snprintf(map, sizeof(map), "%u %u 1", user, user);
+	write_map("/proc/self/uid_map", map);
+	snprintf(map, sizeof(map), "%u %u 1", group, group);
+	write_map("/proc/self/gid_map", map);
 }
 
 static void reset_signals(void)

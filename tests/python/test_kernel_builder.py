@@ -5,10 +5,12 @@ import io
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
 import tarfile
+import tempfile
 import time
 
 import pytest
@@ -471,6 +473,36 @@ def test_image_is_the_same_from_another_directory(builder, tmp_path_factory):
         assert pathlib.Path(here[part]).read_bytes() == pathlib.Path(there[part]).read_bytes()
 
 
+def can_unshare():
+    return subprocess.run(["unshare", "--net", "true"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not can_unshare(), reason="this machine allows no network namespace")
+def test_build_has_no_network(builder):
+    makefile = builder.source / "Makefile"
+    makefile.write_text(makefile.read_text().replace("@echo '  LD      $@'", "@cat /proc/net/dev"))
+    [kernel] = builder.build(builder.tree)
+    log = pathlib.Path(kernel["image"]).with_name("build.log").read_text()
+    assert re.findall(r"^ *(\S+): +\d+ +\d+", log, re.MULTILINE) == ["lo"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not shutil.which("setpriv"), reason="only root can become an ordinary user")
+def test_ordinary_user_builds(shared):
+    with tempfile.TemporaryDirectory() as folder:
+        os.chown(folder, 65534, 65534)
+        words = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        if subprocess.run([*words, "test", "-x", SHOOTDOWN, "-a", "-r", SOURCE / "Makefile"], check=False).returncode:
+            pytest.skip("the build directory is not readable for others")
+        fragment = pathlib.Path(folder) / "own.config"
+        fragment.write_text("CONFIG_MMU=y\n")
+        done = subprocess.run([*words, SHOOTDOWN, "kernel", "build", "--json", "--kconfig", fragment, f"tree:{SOURCE}"],
+                              env=dict(os.environ, HOME=folder, XDG_CACHE_HOME=folder, CCACHE_DIR=f"{folder}/ccache"),
+                              capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        [mine], [root] = json.loads(done.stdout), shared.build(shared.tree)
+        assert mine["identity"]["image_hash"] == root["identity"]["image_hash"]
+
+
 def wait_for(condition, seconds=30):
     end = time.monotonic() + seconds
     while not condition():
@@ -520,6 +552,16 @@ def test_two_builds_at_once(builder):
     assert one["identity"]["image_hash"] == same["identity"]["image_hash"]
 
 
-def test_full_disk_is_an_environment_error(builder):
+def test_cache_that_cannot_be_written(builder):
     builder.cache = pathlib.Path("/proc/none")
-    assert "XDG_CACHE_HOME" in builder.refuse(130, builder.tree) or True
+    assert "XDG_CACHE_HOME" in builder.refuse(130, builder.tree)
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not can_unshare(), reason="only root can mount a small disk")
+def test_full_disk_is_one_line_and_leaves_no_kernel(builder):
+    script = 'mount -t tmpfs -o size=300k none "$1" && shift && exec "$@"'
+    builder.cache.mkdir()
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, "sh", builder.cache, *builder.arguments(builder.tree)],
+                          env=builder.environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    assert "make room" in done.stderr.splitlines()[-1]
