@@ -16,6 +16,8 @@ TICK_SHARE = 0.05           # of kernel instructions; a point with more says so
 # Who flushed, and for whom: the functions whose callers are listed, where they ran.
 CALLERS_OF = ("flush_tlb_mm_range", "arch_tlbbatch_flush", "flush_tlb_kernel_range", "flush_tlb_all", "flush_tlb_func",
               "smp_call_function_many_cond", "switch_mm_irqs_off", "__flush_tlb_range", "flush_tlb_page")
+EXECUTED_ON = ("flush_tlb_func",)
+CPUS_LISTED = 16
 DEFAULT_GROUPS = Path(__file__).resolve().parent.parent / "configs" / "function-groups.yaml"
 
 
@@ -209,6 +211,23 @@ def _callers(sides):
         rows = [{"caller": n, "baseline": counts[0].get(n, 0.0), "candidate": counts[1].get(n, 0.0)} for n in names]
         if rows:
             found.append({"function": function, "rows": rows[:CALLERS_LISTED], "more": max(0, len(rows) - CALLERS_LISTED)})
+    return found + _executed_on(sides)
+
+
+def _executed_on(sides):
+    """For whom: on which CPUs the flushes asked for were executed, calls per operation, shaped as callers are."""
+    found = []
+    for function in EXECUTED_ON:
+        counts = [{}, {}]
+        for which, side in enumerate(sides):
+            operations = sum(sum(done) for _, _, done in side)
+            for functions, regions, _ in side:
+                for cpu, calls in functions.watched(regions).get(function, {}).items():
+                    counts[which][cpu] = counts[which].get(cpu, 0.0) + (calls / operations if operations else 0.0)
+        rows = [{"caller": f"executed on CPU {cpu}", "baseline": counts[0].get(cpu, 0.0), "candidate": counts[1].get(cpu, 0.0)}
+                for cpu in sorted({*counts[0], *counts[1]})]
+        if rows:
+            found.append({"function": f"{function}, by CPU", "rows": rows[:CPUS_LISTED], "more": max(0, len(rows) - CPUS_LISTED)})
     return found
 
 
