@@ -236,7 +236,7 @@ def _kernels(campaign, baseline):
         for head in heads:
             boots.setdefault(head["boot"], []).append(head)
         bad = sum(bool(failed(hs)) for hs in boots.values())
-        dropped = sum(any(h["outcome"] in OUTSIDE_KERNEL for h in hs) for hs in boots.values())
+        dropped = sum(any(h["outcome"] in OUTSIDE_KERNEL for h in hs) and not failed(hs) for hs in boots.values())
         planned = sum(b.get("kernel") == kernel["id"] for b in campaign.plan.get("boots") or [])
         facts = campaign.facts.get(kernel["id"]) or {}
         rows.append({**{key: kernel.get(key) for key in ("id", "label", "spec", "series", "variant", "release")},
