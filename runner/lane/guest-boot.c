@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -299,7 +300,11 @@ static void judge_early_end(const struct guest_state *state, struct boot_result 
 	char detail[DETAIL_SIZE], first[256];
 
 	guest_text(first, sizeof(first), "%.*s", (int)strcspn(state->errors, "\n"), state->errors);
-	if (state->qemu_ended && first[0] && !state->console.bytes) {
+	if (state->qemu_signal) {
+		guest_text(detail, sizeof(detail), "QEMU was killed by signal %d (%s), after %llu console lines%s%s", state->qemu_signal,
+			   strsignal(state->qemu_signal), (unsigned long long)state->console.lines, first[0] ? "; QEMU: " : "", first);
+		set_result(result, BOOT_HOST_ERROR, detail);
+	} else if (state->qemu_ended && first[0] && !state->console.bytes) {
 		guest_text(detail, sizeof(detail), "QEMU did not start the guest: %s", first);
 		set_result(result, BOOT_HOST_ERROR, detail);
 	} else if (state->qemu_ended) {
@@ -369,6 +374,16 @@ static void set_start_failure(const struct guest_boot *options, int error, struc
 	result->outcome = BOOT_HOST_ERROR;
 }
 
+/* A guest that goes away lets QEMU exit; a QEMU that dies of a signal says nothing about the guest. */
+static void end_qemu(struct guest_state *state)
+{
+	int status;
+
+	if (state->qemu_ended && !child_wait(&state->child, END_GRACE_MS, &status) && WIFSIGNALED(status))
+		state->qemu_signal = WTERMSIG(status);
+	child_end(&state->child, END_GRACE_MS);
+}
+
 static void run(struct guest_state *state, struct boot_result *result)
 {
 	bool last_words = false;
@@ -376,7 +391,7 @@ static void run(struct guest_state *state, struct boot_result *result)
 	guest_set_deadline(state, state->options->boot_seconds, "first case");
 	while (!turn(state, &last_words))
 		;
-	child_end(&state->child, END_GRACE_MS);
+	end_qemu(state);
 	read_rest(state);
 	host_failure(state, console_finish(&state->console), "console.log");
 	result->seconds = guest_now() - state->started;

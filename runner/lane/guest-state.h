@@ -31,6 +31,7 @@ struct guest_state {
 	size_t current;			/* case that runs, or NO_CASE */
 	size_t next_case;
 	bool booted, done, qemu_ended;
+	int qemu_signal;		/* that killed QEMU, not us: the host's doing; 0: none */
 	int host_error;			/* of a sink, a hook or the log; ends the boot */
 	const char *host_what;
 	uint64_t losses_before;		/* of the channel when the case started */

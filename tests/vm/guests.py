@@ -53,6 +53,10 @@ def processes_naming(text):
     return found
 
 
+def children_of(pid):
+    return [int(child) for path in pathlib.Path(f"/proc/{pid}/task").glob("*/children") for child in path.read_text().split()]
+
+
 def wait_for(condition, seconds):
     """True as soon as the condition holds, False when it does not within the time."""
     end = time.monotonic() + seconds

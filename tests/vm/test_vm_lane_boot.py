@@ -133,6 +133,19 @@ def image_of_a_kernel():
     return pathlib.Path(entry["directory"]) / "image"
 
 
+def test_a_qemu_that_is_killed_is_no_fault_of_the_kernel(tmp_path):
+    with subprocess.Popen([str(guests.SHOOTDOWN), "kernel", "boot", guests.KERNEL, "--", "sh", "-c", "echo alive; sleep 1000"],
+                          env=guests.environment(TMPDIR=str(tmp_path)), stdin=subprocess.DEVNULL, text=True,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as runner:
+        assert runner.stdout.readline() == "alive\n"
+        (qemu,) = [pid for pid in guests.children_of(runner.pid)]
+        os.kill(qemu, signal.SIGKILL)
+        _, errors = runner.communicate(timeout=30)
+    assert runner.returncode == 130
+    assert "QEMU was killed by signal 9" in errors
+    assert not list(tmp_path.iterdir())
+
+
 def test_an_ordinary_user():
     if os.geteuid() != 0:
         pytest.skip("every other test runs as an ordinary user already")
