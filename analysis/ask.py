@@ -50,14 +50,15 @@ def _pilot_text(answer):
         if row.get("boot_sd") is None:
             lines.append(f"{row['case']} {row['metric']}: {row.get('reason', 'no value')}")
             continue
-        line = f"{row['case']} {row['metric']}: boots vary by {row['boot_sd']:.3g}{unit}, iterations by {row['iteration_sd']:.3g}{unit}"
+        line = (f"{row['case']} {row['metric']}: boots vary by {row['boot_sd']:.3g}{unit}, iterations by "
+                f"{row['iteration_sd']:.3g}{unit}")
         lines.append(line + (f": {row['plan']['blocks']} blocks of {row['plan']['iterations']} iterations" if row["plan"]
                              else ": no practical number of blocks shows that effect"))
     if answer["blocks"]:
         minutes = answer["seconds"] / 60
         took = f"{minutes:.0f} minutes" if minutes >= 2 else f"{answer['seconds']:.0f} seconds"
-        lines.append(f"to find a change of {answer['effect_percent']:g}% with power {answer['power']:g}: --blocks {answer['blocks']} "
-                     f"--iterations {answer['iterations']}, about {took}")
+        lines.append(f"to find a change of {answer['effect_percent']:g}% with power {answer['power']:g}: --blocks "
+                     f"{answer['blocks']} --iterations {answer['iterations']}, about {took}")
     return "\n".join(lines)
 
 

@@ -322,7 +322,8 @@ def _warnings(campaign, chosen):
     family = len(chosen)
     blocks = (campaign.plan["protocol"] or {}).get("blocks") or 0
     if not campaign.exact and family and len(campaign.kernels) > 1 and stats.p_floor(blocks) > verdict.ALPHA / family:
-        found.append(f"{blocks} block{'s' if blocks != 1 else ''} cannot give a p below {stats.p_floor(blocks):.3g}: a metric that moves alone in this "
+        plural = "s" if blocks != 1 else ""
+        found.append(f"{blocks} block{plural} cannot give a p below {stats.p_floor(blocks):.3g}: a metric that moves alone in this "
                      f"family of {family} needs {stats.blocks_for_family(family)} blocks")
     for kernel in campaign.kernels:
         heads = [h for (_, k), hs in campaign.outcomes.items() if k == kernel["id"] for h in hs]

@@ -42,6 +42,7 @@ def predict(campaign, rows):
     used = [row for row in rows if row["name"] in campaign.costs]
     sums = {side: sum(row[side]["median"] * campaign.costs[row["name"]] for row in used) for side in ("baseline", "candidate")}
     known = {row["name"] for row in rows}
-    return {**sums, "difference": sums["candidate"] - sums["baseline"], "used": {r["name"]: campaign.costs[r["name"]] for r in used},
+    return {**sums, "difference": sums["candidate"] - sums["baseline"],
+            "used": {r["name"]: campaign.costs[r["name"]] for r in used},
             "without_count": sorted(set(campaign.costs) - known),
             "change_percent": (sums["candidate"] / sums["baseline"] - 1) * 100 if sums["baseline"] else None}

@@ -175,7 +175,8 @@ def _case(campaign, metrics, case, baseline, candidate, sides, whole=False):
             "phases": [len(side) for side in sides], "totals": rows["total:"], "groups": rows["group:"], "events": rows["event:"],
             "functions": [f for f in listed if whole or f["difference"] or f["per-call"] == "changed" or f in functions[:20]],
             "total": total, "functions_run": len(functions), "functions_changed": len(changed),
-            "predicted": predict(campaign, rows["event:"] + rows["total:"]), "callers": _callers(sides), "missing": {k: v for k, v in reasons.items() if k.startswith("event:")}}
+            "predicted": predict(campaign, rows["event:"] + rows["total:"]), "callers": _callers(sides),
+            "missing": {k: v for k, v in reasons.items() if k.startswith("event:")}}
 
 
 def _rows(campaign, metrics, case, table, prefix, baseline, candidate):

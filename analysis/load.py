@@ -4,8 +4,6 @@ import json
 import os
 from pathlib import Path
 
-import numpy as np
-
 from analysis.errors import Trouble
 from analysis.records import IDENTITY, NOT_RUN, OUTSIDE_KERNEL, USABLE, read_records
 from analysis.table import CaseTable, HistogramSum
@@ -146,7 +144,8 @@ def _unwrap(result):
 def _check_identity(campaign, record, first, known):
     """A record that another build, plan or machine made is refused, and the field that differs is named."""
     plan, head = campaign.plan, record.head
-    expected = {"plan": plan["id"], **{key: plan.get(key) for key in IDENTITY[1:-1]}, "machine": plan.get("machine") or first.get("machine")}
+    expected = {"plan": plan["id"], **{key: plan.get(key) for key in IDENTITY[1:-1]},
+                "machine": plan.get("machine") or first.get("machine")}
     for key in IDENTITY:
         if head.get(key) is not None and expected[key] is not None and head[key] != expected[key]:
             raise Trouble(f"records/{record.name}: mixed builds: {key} is {head[key]!r}, expected {expected[key]!r}: "
