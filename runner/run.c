@@ -27,6 +27,7 @@ struct session {
 	const char *architecture;
 	struct kernel *kernels;
 	size_t kernel_count;
+	struct plan_request request;
 	json_t *command;
 	json_t *plan;
 	json_t *machine;
@@ -124,9 +125,11 @@ static int number_word(const char *option, const char *text, uint64_t least, uin
 	return EXIT_DONE;
 }
 
-static int fill_request(const struct session *session, struct plan_request *request)
+/* Numbers are read first: a typing error must not cost the build of a kernel. */
+static int read_numbers(struct session *session)
 {
 	const struct run_words *words = session->words;
+	struct plan_request *request = &session->request;
 	long long blocks = 0, iterations = 0, phases = 0, nodes = 0, warmup = -1, slice = -1, seed = 1;
 	char reason[256];
 	int status = number_word("blocks", words->blocks, 1, 1000, &blocks);
@@ -160,19 +163,22 @@ static int fill_request(const struct session *session, struct plan_request *requ
 
 static int make_plan(struct session *session)
 {
-	struct plan_request request = {
-		.suite = &session->suite, .lane = session->lane, .architecture = session->architecture,
-		.kernels = session->kernels, .kernel_count = session->kernel_count, .baseline = session->words->baseline,
-		.probes = session->words->probes, .lane_facts = session->lane_facts.facts, .command = session->command,
-		.exec = session->words->exec, .exec_files = session->words->exec_files,
-	};
+	struct plan_request *request = &session->request;
 	struct plan_error error = { .exit_status = EXIT_INTERNAL };
 	char hash[HASH_TEXT];
-	int status = fill_request(session, &request);
 
-	if (status)
-		return status;
-	if (plan_make(&request, &session->plan, &error) || plan_hash_programs(session->plan, &error))
+	request->suite = &session->suite;
+	request->lane = session->lane;
+	request->architecture = session->architecture;
+	request->kernels = session->kernels;
+	request->kernel_count = session->kernel_count;
+	request->baseline = session->words->baseline;
+	request->probes = session->words->probes;
+	request->lane_facts = session->lane_facts.facts;
+	request->command = session->command;
+	request->exec = session->words->exec;
+	request->exec_files = session->words->exec_files;
+	if (plan_make(request, &session->plan, &error) || plan_hash_programs(session->plan, &error))
 		return report(error.exit_status, "%s", error.text);
 	session->machine = host_facts();
 	machine_hash(session->machine, hash);
@@ -294,12 +300,16 @@ static int start_campaign(struct session *session, char **directory)
 	return status;
 }
 
-/* The first thing in which two plans differ, by name; NULL when they are one. */
+/*
+ * The first thing in which two plans differ, by name; NULL when they are one.
+ * Cases and boots are not looked at: they follow from the rest, and from the
+ * memory that was free when the first plan was made, which stays in force.
+ */
 static const char *plan_difference(const json_t *old, const json_t *new)
 {
 	static const char *const fields[] = {
-		"lane", "architecture", "accelerator", "qemu_version", "cpu_model", "suite", "protocol", "guest", "kernels", "cases",
-		"hashes", "machine", "seed", "baseline", "boots",
+		"lane", "architecture", "accelerator", "qemu_version", "cpu_model", "suite", "protocol", "kernels", "hashes", "machine",
+		"seed", "baseline",
 	};
 
 	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
@@ -337,7 +347,9 @@ static int prepare(struct session *session)
 		error = suite_keep_case(&session->suite, session->words->only_case, reason, sizeof(reason));
 	if (error)
 		return report(EXIT_USAGE, "%s", reason);
-	status = choose_lane(session);
+	status = read_numbers(session);
+	if (!status)
+		status = choose_lane(session);
 	if (!status)
 		status = probe_lane(session);
 	if (!status)

@@ -266,8 +266,10 @@ static int dispatch(struct run *run, struct harness_options *harness, const stru
 		print_help(own, common);
 		return STATUS_DONE;
 	}
-	if (harness->describe)
-		return describe(own);
+	if (harness->describe) {
+		status = choose_probes(harness);
+		return status ? status : describe(own);
+	}
 	if (harness->list_probes)
 		return list_probes(harness->json);
 	if (harness->resolve)
