@@ -38,11 +38,17 @@ static int node_index(hwloc_obj_t pu)
 	return node < 0 ? 0 : node;
 }
 
-static int by_rank_then_order(const void *a, const void *b)
+/* An insertion sort, because the order within a rank is hwloc's and has to stay. */
+static void sort_by_rank(struct place *places, unsigned int count)
 {
-	const struct place *x = a, *y = b;
+	for (unsigned int i = 1; i < count; i++) {
+		struct place moving = places[i];
+		unsigned int j = i;
 
-	return (x->rank > y->rank) - (x->rank < y->rank);
+		for (; j && places[j - 1].rank > moving.rank; j--)
+			places[j] = places[j - 1];
+		places[j] = moving;
+	}
 }
 
 static unsigned int rank_in_core(const struct placement *placement, int core)
@@ -98,16 +104,7 @@ int placement_from_topology(struct placement *placement, hwloc_topology_t topolo
 		placement_free(placement);
 		return -ENXIO;
 	}
-	/* glibc's qsort is a merge sort for arrays of this size, but only its documentation is a promise: the order
-	 * within a rank is hwloc's, kept by an insertion sort. */
-	for (unsigned int i = 1; i < placement->count; i++) {
-		struct place moving = placement->places[i];
-		unsigned int j = i;
-
-		for (; j && by_rank_then_order(&placement->places[j - 1], &moving) > 0; j--)
-			placement->places[j] = placement->places[j - 1];
-		placement->places[j] = moving;
-	}
+	sort_by_rank(placement->places, placement->count);
 	placement->node_count = count_nodes(placement);
 	return 0;
 }
@@ -151,7 +148,6 @@ static int apply_list(hwloc_bitmap_t allowed, const char *text, char *reason, si
 
 static int allowed_cpus(hwloc_topology_t topology, hwloc_bitmap_t allowed, char *reason, size_t reason_size)
 {
-	/* Affinity as it was given: the process's own mask, else (bound by nobody) everything allowed. */
 	if (hwloc_get_cpubind(topology, allowed, HWLOC_CPUBIND_PROCESS))
 		return explain(reason, reason_size, -errno, "reading the CPU affinity: %s", strerror(errno));
 	hwloc_bitmap_and(allowed, allowed, hwloc_topology_get_allowed_cpuset(topology));
