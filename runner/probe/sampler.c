@@ -228,41 +228,49 @@ static char *answer(struct sampler *sampler)
 	return NULL;
 }
 
-struct sampler *sampler_open(const struct sampler_spec *spec, char *reason, size_t reason_size)
+static void __attribute__((noreturn)) child_main(const struct sampler_spec *spec, const int ends[2], pid_t parent)
 {
-	struct sampler *sampler = calloc(1, sizeof(*sampler));
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGINT, SIG_IGN);
+	close(ends[0]);
+	if (getppid() != parent)
+		_exit(1);
+	sampling_main(spec, ends[1]);
+}
+
+/* 0, or the child's -errno. */
+static int start(struct sampler *sampler, const struct sampler_spec *spec)
+{
 	pid_t parent = getpid();
 	int ends[2], error = -EIO;
+	char *line;
 
-	if (!sampler || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
-		snprintf(reason, reason_size, "%s", strerror(errno));
-		free(sampler);
-		return NULL;
-	}
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends))
+		return -errno;
 	fflush(NULL);
 	sampler->pid = fork();
-	if (!sampler->pid) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-		signal(SIGTERM, SIG_DFL);
-		signal(SIGINT, SIG_IGN);
-		close(ends[0]);
-		free(sampler);
-		if (getppid() == parent)
-			sampling_main(spec, ends[1]);
-		_exit(1);
-	}
+	if (!sampler->pid)
+		child_main(spec, ends, parent);
 	close(ends[1]);
 	sampler->stream = sampler->pid > 0 ? fdopen(ends[0], "r+") : NULL;
 	if (!sampler->stream) {
 		close(ends[0]);
-	} else {
-		char *line = answer(sampler);
-
-		error = line ? atoi(line) : -EIO;
-		free(line);
-		if (!error)
-			return sampler;
+		return error;
 	}
+	line = answer(sampler);
+	error = line ? atoi(line) : error;
+	free(line);
+	return error;
+}
+
+struct sampler *sampler_open(const struct sampler_spec *spec, char *reason, size_t reason_size)
+{
+	struct sampler *sampler = calloc(1, sizeof(*sampler));
+	int error = sampler ? start(sampler, spec) : -ENOMEM;
+
+	if (!error)
+		return sampler;
 	explain(error, reason, reason_size);
 	sampler_close(sampler);
 	return NULL;
