@@ -19,6 +19,8 @@ class Parser(argparse.ArgumentParser):
 def write_out(text, path):
     """Whole or not at all; '-' is standard output."""
     if path in (None, "-"):
+        if hasattr(sys.stdout, "reconfigure"):      # a terminal that has no ± gets a question mark, not an error
+            sys.stdout.reconfigure(errors="replace")
         sys.stdout.write(text)
         sys.stdout.flush()
         return

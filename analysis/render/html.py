@@ -18,7 +18,7 @@ def environment():
                               undefined=jinja2.StrictUndefined)
     made.filters.update(number=words.number, percent=words.percent, p=words.p_value, spread=words.spread,
                         plain=words.plain, console=_console, signed=words.signed, json=_pretty)
-    made.globals.update(change=_change, needs=words.needs, interval=_interval, slug=_slug)
+    made.globals.update(change=_change, measured=words.measured, needs=words.needs, interval=_interval, slug=_slug)
     return made
 
 

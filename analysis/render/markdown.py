@@ -85,8 +85,6 @@ def _claims(claims):
         return []
     rows = []
     for claim in claims:
-        m = claim["measured"]
-        measured = f"{words.number(m['baseline'])} → {words.number(m['candidate'])} {quote(claim['unit'])}" if m else "-"
         what = f"{quote(claim['published'] or claim['name'])} ({quote(claim['case'])}, {quote(claim['metric'])})"
-        rows.append([what, f"**{claim['status']}**", measured, quote(claim["reason"])])
+        rows.append([what, f"**{claim['status']}**", quote(words.measured(claim)), quote(claim["reason"])])
     return ["## Published claims", "", *_table(["published", "here", "measured", "why"], rows)]

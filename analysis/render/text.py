@@ -187,14 +187,13 @@ def claim_lines(claims):
     lines = _rule("Published claims")
     for claim in claims:
         lines += _wrap(f"{claim['status'].upper()}: {words.plain(claim['published'] or claim['name'])}", "  ", "    ")
-        measured = claim["measured"]
         at = f", {claim['cpus']} CPUs" if claim["cpus"] else ""
         lines += _wrap(words.plain(f"{claim['candidate']} against {claim['baseline']}, {claim['case']}{at}, "
                                    f"{claim['metric']}"), "    ", "    ")
-        if measured:
-            change = words.change(measured["change_percent"], measured["difference"])
-            lines += _wrap(f"measured {words.number(measured['baseline'])} -> {words.number(measured['candidate'])} "
-                           f"{words.plain(claim['unit'])} ({change}), n {measured['n']}", "    ", "    ")
+        if claim["measured"]:
+            published = claim["published_change_percent"]
+            beside = f"; published {words.percent(published)}" if published is not None else ""
+            lines += _wrap(f"measured {words.measured(claim)}, n {claim['measured']['n']}{beside}", "    ", "    ")
         if claim["reason"]:
             lines += _wrap(words.plain(claim["reason"]), "    ", "    ")
     return lines

@@ -40,6 +40,20 @@ def change(change_percent, difference):
     return percent(change_percent)
 
 
+def measured(claim):
+    """'12 → 316 instructions/op (26.4 times)' of a claim: the ratio where it is large, else the change."""
+    m = claim["measured"]
+    if not m:
+        return "-"
+    ratio = m["ratio"]
+    if ratio is not None and 2 <= ratio < 1e6:
+        said = f"{ratio:.3g} times"
+    else:
+        said = change(m["change_percent"], m["difference"])
+    unit = f" {plain(claim['unit'])}" if claim["unit"] else ""
+    return f"{number(m['baseline'])} → {number(m['candidate'])}{unit} ({said})"
+
+
 def spread(summary):
     """'± 3%' of the median; '± 0.02' where the median is zero; '' without."""
     sd, centre = summary.get("sd"), summary.get("median", summary.get("mean"))
