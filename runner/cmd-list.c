@@ -75,16 +75,47 @@ static int collect_series(json_t *list, char *reason, size_t reason_size)
 	return 0;
 }
 
+/* What a kernel in the cache was made of, as a spec: it was perhaps asked for in other words. */
+static void add_spec(json_t *kernel)
+{
+	const char *key = json_string_value(json_object_get(kernel, "key"));
+	const char *source = json_string_value(json_object_get(json_object_get(kernel, "base"), "source"));
+	char spec[512], fragments[128] = "";
+	json_t *entry;
+	size_t index;
+
+	snprintf(spec, sizeof(spec), "%s", source ? source : "?");
+	json_array_foreach(json_object_get(kernel, "layers"), index, entry) {
+		const char *layer = json_string_value(json_object_get(entry, "layer"));
+
+		snprintf(spec + strlen(spec), sizeof(spec) - strlen(spec), "+%s", layer ? layer : "?");
+	}
+	json_array_foreach(json_object_get(kernel, "kconfig"), index, entry) {
+		const char *name = json_string_value(json_object_get(entry, "name"));
+
+		if (name && !strchr(name, '.'))
+			snprintf(fragments + strlen(fragments), sizeof(fragments) - strlen(fragments), " %s", name);
+	}
+	if (*fragments)
+		snprintf(spec + strlen(spec), sizeof(spec) - strlen(spec), "  (%s,%s)",
+			 json_string_value(json_object_get(kernel, "architecture")), fragments);
+	json_object_set_new(kernel, "id", json_stringn(key ? key : "?", key ? 16 : 1));
+	json_object_set_new(kernel, "spec", json_string(spec));
+}
+
 static int collect_kernels(json_t *list, char *reason, size_t reason_size)
 {
 	struct kernel_error kernel_error;
-	json_t *all = NULL;
+	json_t *all = NULL, *kernel;
+	size_t index;
 	int error = kernel_list(&all, &kernel_error);
 
 	if (error) {
 		snprintf(reason, reason_size, "%s", kernel_error.text);
 		return error;
 	}
+	json_array_foreach(all, index, kernel)
+		add_spec(kernel);
 	json_array_extend(list, all);
 	json_decref(all);
 	return 0;

@@ -11,7 +11,8 @@ static void show_progress(void *context, const char *phase, const char *detail, 
 {
 	char *text = text_format("%s: %s%s%s", (const char *)context, phase, detail && *detail ? " " : "", detail ? detail : "");
 
-	progress_step((unsigned int)(fraction * 100), text);
+	/* A phase that cannot say how far it is gives a negative fraction. */
+	progress_step(fraction > 0 ? (unsigned int)(fraction * 100) : 0, text);
 	free(text);
 }
 
