@@ -4,6 +4,7 @@ import argparse
 import os
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 from analysis.errors import CANNOT_TELL, ENVIRONMENT, INTERNAL, OK, USAGE, Trouble, nearest
@@ -61,6 +62,20 @@ def _comparison_parser(prog, text):
     return parser
 
 
+def _explained(directories, work):
+    """A traceback over a damaged record is no answer: where something breaks, the records are held against the schema,
+    and the field that is not as it says is named."""
+    try:
+        return work()
+    except (Trouble, OSError):
+        raise
+    except Exception:
+        from analysis.validate import check
+        for directory in directories:
+            check(directory)
+        raise
+
+
 def cmd_compare(arguments):
     parser = _comparison_parser("shootdown compare", "Compares the kernels of a campaign. Exit status: 0 no regression, 1 "
                                 "regression or broken, 125 cannot tell.")
@@ -71,12 +86,12 @@ def cmd_compare(arguments):
     options = parser.parse_args(arguments)
     chosen = "json" if options.json else options.format
     from analysis.compare import compare
-    comparison = compare(options.directories, options.baseline, options.costs)
+    comparison = _explained(options.directories, lambda: compare(options.directories, options.baseline, options.costs))
     output = options.output
     if chosen == "html" and output is None:
         output = Path(options.directories[0]) / "report.html"
         print(f"report: {output}", file=sys.stderr)
-    write_out(renderer(chosen)(comparison), output)
+    write_out(_explained(options.directories, lambda: renderer(chosen)(comparison)), output)
     if options.html and chosen != "html":
         path = Path(options.directories[0]) / "report.html"
         write_out(renderer("html")(comparison), path)
@@ -92,7 +107,7 @@ def cmd_claims(arguments):
     options = parser.parse_args(arguments)
     from analysis.claims import exit_status
     from analysis.compare import compare
-    report = compare(options.directories, options.baseline).report
+    report = _explained(options.directories, lambda: compare(options.directories, options.baseline)).report
     if options.json:
         import json
         write_out(json.dumps({"claims": report["claims"], "exit_status": exit_status(report["claims"])}, indent=1) + "\n",
@@ -143,6 +158,11 @@ def usage():
     return f"usage: python3 -m analysis COMMAND [ARGUMENT]...\n\n{rows}\n"
 
 
+def one_line(text):
+    """Names from outside may hold anything: nothing that a terminal would obey or that would break the line."""
+    return "".join(c if c.isprintable() else " " for c in str(text))
+
+
 def run(arguments):
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage(), end="")
@@ -154,10 +174,11 @@ def run(arguments):
 
 
 def main(arguments):
+    warnings.simplefilter("ignore", RuntimeWarning)     # of numpy; what is not finite is told as missing
     try:
         return run(arguments)
     except Trouble as trouble:
-        print(f"shootdown: {trouble}", file=sys.stderr)
+        print(f"shootdown: {one_line(trouble)}", file=sys.stderr)
         return trouble.status
     except SystemExit as stop:      # argparse --help
         return stop.code or OK
@@ -172,6 +193,6 @@ def main(arguments):
     except Exception as error:  # noqa: BLE001 - the outermost caller reports once
         if os.environ.get("SHOOTDOWN_TRACEBACK"):
             raise
-        print(f"shootdown: internal error in analysis: {type(error).__name__}: {error}; set SHOOTDOWN_TRACEBACK=1 to see "
+        print(f"shootdown: internal error in analysis: {type(error).__name__}: {one_line(error)}; set SHOOTDOWN_TRACEBACK=1 to see "
               "where", file=sys.stderr)
         return INTERNAL

@@ -82,7 +82,7 @@ def _partner_rows(table, other):
 
 def _term(campaign, case, table, definition, name):
     """Array of a term, and why it is missing when it is."""
-    key = definition.get("key") or definition.get("metric")
+    key = definition.get("key") or definition.get("metric") or ""
     other_name = definition.get("case", case["name"])
     if other_name == case["name"]:
         column = table.column(key)

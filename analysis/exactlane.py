@@ -65,7 +65,7 @@ def _measured_regions(counts, rows):
 def add_exact_counts(campaign):
     """Adds function:, group:, event: and total: columns to every case of the campaign."""
     symbols, groups = _Symbols(campaign), groups_of(campaign)
-    campaign.groups, campaign.exact_sides = groups, {}
+    campaign.groups = groups
     for case, table in campaign.tables.items():
         rows = [_boot_metrics(campaign, symbols, groups, case, table, row) for row in range(len(table.block))]
         names = sorted({key for boot in rows for region in boot for key in region})

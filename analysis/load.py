@@ -29,6 +29,7 @@ class Campaign:
         self.histograms = {}                        # (case id, kernel id) -> HistogramSum
         self.facts = {}                             # kernel id -> facts of its first boot
         self.identities = {}                        # kernel id -> kernels/ID.json
+        self.groups, self.exact_sides = None, {}    # exact lane: function groups; (case id, kernel id) -> phases
         self.clocksources = {}                      # kernel id -> clock source of its first boot
         self.warnings = []
         self.costs = None                           # exact lane: the user's cost model, event -> ns
@@ -109,11 +110,8 @@ def read_plan(directory):
     plan = read_json(directory / "plan.json", "this is not a campaign directory")
     if plan.get("schema") != PLAN_SCHEMA:
         raise Trouble(f"{directory}/plan.json: schema is {plan.get('schema')!r}, this version reads {PLAN_SCHEMA!r}")
-    for key, kind in (("id", str), ("lane", str), ("kernels", list), ("cases", list), ("protocol", dict)):
-        if not isinstance(plan.get(key), kind):
-            raise Trouble(f"{directory}/plan.json: truncated or damaged: field {key!r} is missing or of another type")
-    if not plan["kernels"] or not plan["cases"]:
-        raise Trouble(f"{directory}/plan.json: the plan has no kernel or no case")
+    from analysis.validate import hold
+    hold("plan", plan, f"{directory}/plan.json")
     return plan
 
 
@@ -263,8 +261,10 @@ def _merge(campaign, other):
     for name in ("missing", "facts", "identities"):
         for key, value in getattr(other, name).items():
             getattr(campaign, name).setdefault(key, value)
+    for key, sides in other.exact_sides.items():
+        campaign.exact_sides.setdefault(key, []).extend(sides)
     for key, total in other.histograms.items():
         campaign.histograms.setdefault(key, HistogramSum()).merge(total)
-    if not shared:
+    if not shared and not campaign.exact:
         campaign.warnings.append("the kernels were booted in separate campaigns: blocks are paired by number, and what "
                                  "drifted between the campaigns is not cancelled")

@@ -82,7 +82,7 @@ class MetricTable:
 
     def __init__(self, campaign):
         self.derived = {(d["case"], d["name"]): d for d in campaign.suite.get("derived") or []}
-        self.groups = getattr(campaign, "groups", None)     # exact lane: the classes of function groups
+        self.groups = campaign.groups     # exact lane: the classes of function groups
         self.known = {}
 
     def get(self, case, key):

@@ -21,6 +21,8 @@ PROFILE = "profile"                 # samples by function: shares, shown by anal
 IDENTITY = ("plan", "lane", "accelerator", "qemu_version", "cpu_model", "machine")
 REQUIRED = {"schema": str, "complete": bool, "boot": int, "block": int, "lane": str, "kernel": str, "case": str,
             "outcome": str, "iterations": list}
+OPTIONAL = {"facts": dict, "start": dict, "hashes": dict, "missing": dict, "exact": dict, "detail": str, "workload": str,
+            "phase": int}
 
 
 class Record(NamedTuple):
@@ -50,6 +52,9 @@ def _check(name, record):
     if schema != SCHEMA:
         raise Trouble(f"records/{name}: schema is {schema!r}, this version reads {SCHEMA!r}: compare it with the "
                       "version of shootdown that wrote it")
+    for key, kind in OPTIONAL.items():
+        if record.get(key) is not None and not isinstance(record[key], kind):
+            raise Trouble(f"records/{name}: truncated or damaged: field {key!r} is not of type {kind.__name__}")
     for key, kind in REQUIRED.items():
         value = record.get(key)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
@@ -112,8 +117,8 @@ def _matrix(name, rows):
     try:
         # None becomes NaN, text fails: exactly what is wanted.
         values = np.array([[row.get(key) for key in keys] for row in rows], dtype=float)
-    except (TypeError, ValueError):
-        bad = next(key for row in rows for key in keys if key in row and not _number(row[key]))
+    except (TypeError, ValueError, OverflowError):
+        bad = next((key for row in rows for key in keys if key in row and not _number(row[key])), "a number beyond all bounds")
         raise Trouble(f"records/{name}: damaged: value of {bad!r} is not a number") from None
     return keys, values
 

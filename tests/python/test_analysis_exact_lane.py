@@ -96,3 +96,17 @@ def test_cost_model(tmp_path, capsys):
     costs.write_text("costs: {cr3-write: fast}\n")
     assert main(["compare", str(path), "--costs", str(costs)]) == 129
     assert "not a number of nanoseconds" in capsys.readouterr().err
+
+
+def test_kernels_of_two_campaigns(tmp_path):
+    paths = []
+    for keep in (0, 1):
+        builder, files = lazy_tlb(phases=4)
+        kernel = builder.plan["kernels"][keep]["id"]
+        builder.plan.update(kernels=[builder.plan["kernels"][keep]], baseline=kernel, id=f"plan{keep}",
+                            boots=[b for b in builder.plan["boots"] if b["kernel"] == kernel])
+        builder.records = [dict(r, plan=f"plan{keep}") for r in builder.records if r["kernel"] == kernel]
+        paths.append(write((builder, files), tmp_path / str(keep)))
+    result = compare(paths).report["comparisons"][0]
+    assert {r["metric"]: r["verdict"] for r in result["metrics"]}["event:cr3-write/op"] == "changed"
+    assert result["exact"][0]["functions_changed"] == 1
