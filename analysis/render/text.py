@@ -15,6 +15,8 @@ def render(comparison):
     report = comparison.report
     ordered, names = words.letters(report["kernels"])
     lines = [*_head(report), "", *_kernels(ordered, names)]
+    if report["campaign"]["lane"] == "exact":
+        lines += ["", *_guest(ordered[0]["facts"])]
     if report["failures"]:
         lines += ["", *_failures(report["failures"], names)]
     base = next(k for k in ordered if k["baseline"])
@@ -66,6 +68,13 @@ def _kernels(ordered, names):
         else:
             lines += [*_wrap(label.strip(), "  ", "     "), f"{tail:>{WIDTH}}"]
     return lines
+
+
+def _guest(facts):
+    """What the guest's CPU can and cannot: every exact report says so."""
+    flags = facts.get("cpu_flags")
+    flags = " ".join(map(str, flags)) if isinstance(flags, list) else flags or "not stated"
+    return _wrap(words.plain(f"Guest: APIC driver {facts.get('apic_driver') or 'not stated'}; CPU flags {flags}"), "", "       ")
 
 
 def _failures(failures, names):
