@@ -153,45 +153,64 @@ static char *failed_mail(const char *output)
  * git am wants a working tree. It gets an empty one of its own: am takes the
  * files that it patches out of the index.
  */
-static int apply_mails(struct application *application, const struct patch *patch)
+static int make_place(struct application *application, const char *directory)
 {
-	char *directory = path_cache("git/mails"), *output = NULL, *errors = NULL, *which, *commit = NULL;
-	const struct git here = { .directory = application->git.directory };
-	const struct git there = { .from = directory };
+	const struct git here = { .directory = application->git.directory }, there = { .from = directory };
+	char *reason = NULL;
 	int code = remove_tree(directory);
 
-	if (!code)
-		code = git_run(&here, NULL, &errors, "worktree", "prune", NULL);
-	if (!code)
-		code = git_run(&here, NULL, &errors, "worktree", "add", "--quiet", "--force", "--no-checkout", "--detach", directory,
-			       application->commit, NULL);
-	if (!code)
-		code = git_run(&there, NULL, &errors, "read-tree", "HEAD", NULL);
-	if (code) {
-		code = git_failed(application, code, "a place for git am", errors);
-	} else {
-		free(errors);
-		errors = NULL;
-		code = git_run(&there, &output, &errors, "am", "--quiet", "--keep-non-patch", "--whitespace=nowarn", patch->path, NULL);
-		if (code < 0) {
-			code = kernel_fail_code(application->error, code, "git am of %s", patch->path);
-		} else if (code) {
-			which = failed_mail(output);
-			code = does_not_apply(application, patch, which, errors);
-			free(which);
-		} else {
-			code = git_run(&there, &commit, NULL, "rev-parse", "HEAD", NULL);
-		}
-	}
+	if (code)
+		return kernel_fail_code(application->error, code, "%s", directory);
+	git_run(&here, NULL, NULL, "worktree", "prune", NULL);
+	code = git_run(&here, NULL, &reason, "worktree", "add", "--quiet", "--force", "--no-checkout", "--detach", directory,
+		       application->commit, NULL);
 	if (!code) {
-		free(application->commit);
-		application->commit = commit;
-		code = git_run(&application->git, NULL, NULL, "read-tree", commit, NULL);
+		free(reason);
+		reason = NULL;
+		code = git_run(&there, NULL, &reason, "read-tree", "HEAD", NULL);
 	}
-	git_run(&here, NULL, NULL, "worktree", "remove", "--force", "--force", directory, NULL);
-	remove_tree(directory);
+	if (code)
+		code = git_failed(application, code, "a place for git am", reason);
+	free(reason);
+	return code;
+}
+
+static int run_am(struct application *application, const char *directory, const struct patch *patch)
+{
+	const struct git there = { .from = directory };
+	char *output = NULL, *errors = NULL, *commit = NULL, *which;
+	int code = git_run(&there, &output, &errors, "am", "--quiet", "--keep-non-patch", "--whitespace=nowarn", patch->path, NULL);
+
+	if (code < 0) {
+		code = kernel_fail_code(application->error, code, "git am of %s", patch->path);
+	} else if (code) {
+		which = failed_mail(output);
+		code = does_not_apply(application, patch, which, errors);
+		free(which);
+	} else {
+		code = git_run(&there, &commit, NULL, "rev-parse", "HEAD", NULL);
+	}
 	free(output);
 	free(errors);
+	if (code) {
+		free(commit);
+		return code;
+	}
+	free(application->commit);
+	application->commit = commit;
+	return git_run(&application->git, NULL, NULL, "read-tree", commit, NULL);
+}
+
+static int apply_mails(struct application *application, const struct patch *patch)
+{
+	const struct git here = { .directory = application->git.directory };
+	char *directory = path_cache("git/mails");
+	int code = make_place(application, directory);
+
+	if (!code)
+		code = run_am(application, directory, patch);
+	git_run(&here, NULL, NULL, "worktree", "remove", "--force", "--force", directory, NULL);
+	remove_tree(directory);
 	free(directory);
 	return code;
 }
