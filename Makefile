@@ -152,7 +152,7 @@ clean:
 .PHONY: packages-build packages-demo packages-check
 packages-build packages-demo packages-check:
 ifneq ($(PACKAGES),no)
-	$(Q)configs/packages/install.sh build $(if $(filter %-demo,$@),demo) $(if $(filter %-check,$@),demo check)
+	$(Q)configs/packages/install.sh build $(if $(filter %-demo,$@),demo) $(if $(filter %-check,$@),demo check arm64)
 endif
 
 # The lists are installed first, by a make of their own: pkg-config must find what they bring.
@@ -167,18 +167,21 @@ check-fast: all unit-tests
 SANITIZED := build/sanitized
 check: packages-check
 	$(Q)$(MAKE) --no-print-directory all unit-tests
+	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all
 	$(Q)$(MAKE) --no-print-directory BUILD=$(SANITIZED) ASAN=1 UBSAN=1 all unit-tests
 	$(Q)$(MAKE) --no-print-directory lint
 	$(Q)$(PYTHON) tests/run.py check --sanitized $(SANITIZED)
 
 check-full: packages-check
 	$(Q)$(MAKE) --no-print-directory all unit-tests
+	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all
 	$(Q)$(MAKE) --no-print-directory BUILD=$(SANITIZED) ASAN=1 UBSAN=1 all unit-tests
 	$(Q)$(MAKE) --no-print-directory lint
 	$(Q)$(PYTHON) tests/run.py full --sanitized $(SANITIZED)
 
 bench: packages-check
 	$(Q)$(MAKE) --no-print-directory all
+	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all
 	$(Q)$(PYTHON) -m tests.bench
 
 OUR_C := $(wildcard workloads/*.c workloads/helpers/*.c runner/*.c runner/*/*.c kernels/*.c tests/unit/*.c)
@@ -191,17 +194,20 @@ lint:
 		--suppressions-list=configs/cppcheck-suppressions.txt -D__x86_64__ $(CPPCHECK_MACROS) -I. $(OUR_C)
 	$(Q)shellcheck configs/packages/install.sh .ci/run
 
-# --- installation ---
-LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/shootdown
+# --- installation; a cross build installs what guests need, beside what is native ---
+LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/shootdown$(if $(filter-out native,$(ARCH)),/$(ARCH))
 SHARE := $(DESTDIR)$(PREFIX)/share/shootdown
-.PHONY: install
-install: all
-	install -D -m 755 $(BUILD)/shootdown $(DESTDIR)$(PREFIX)/bin/shootdown
-	install -d $(LIBEXEC)/workloads/helpers $(LIBEXEC)/guest $(LIBEXEC)/exact $(SHARE)/kernels
+.PHONY: install install-guest install-command
+install: install-guest $(if $(filter native,$(ARCH)),install-command)
+install-guest: all
+	install -d $(LIBEXEC)/workloads/helpers $(LIBEXEC)/guest
 	install -m 755 $(addprefix $(BUILD)/workloads/,$(WORKLOADS)) $(LIBEXEC)/workloads
 	$(if $(HELPERS),install -m 755 $(addprefix $(BUILD)/workloads/helpers/,$(HELPERS)) $(LIBEXEC)/workloads/helpers)
 	install -m 755 $(BUILD)/guest/init $(LIBEXEC)/guest
-	install -m 755 $(BUILD)/exact/plugin.so $(LIBEXEC)/exact
+install-command: all
+	install -D -m 755 $(BUILD)/shootdown $(DESTDIR)$(PREFIX)/bin/shootdown
+	install -D -m 755 -t $(LIBEXEC)/exact $(BUILD)/exact/plugin.so
+	install -d $(SHARE)/kernels
 	cp -R configs analysis $(SHARE)
 	install -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		$(DESTDIR)$(PREFIX)/share/zsh/site-functions

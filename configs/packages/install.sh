@@ -13,8 +13,14 @@ if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
 	exit 130
 fi
 
+native=$(dpkg --print-architecture)
+# A package can be there for several architectures; one without a name of its own is meant for this machine.
+installed() {
+	case $1 in *:*) architecture=${1#*:} ;; *) architecture=$native ;; esac
+	dpkg-query -W -f '${Architecture} ${db:Status-Status}\n' "$1" 2>/dev/null | grep -qE "^($architecture|all) installed\$"
+}
 missing=$(for name in $names; do
-	[ "$(dpkg-query -W -f '${db:Status-Status}' "$name" 2>/dev/null)" = installed ] || echo "$name"
+	installed "$name" || echo "$name"
 done)
 [ -n "$missing" ] || exit 0
 
@@ -23,7 +29,10 @@ echo "$missing" | sed 's/^/  /'
 sudo=
 [ "$(id -u)" = 0 ] || sudo=sudo
 export DEBIAN_FRONTEND=noninteractive
-# shellcheck disable=SC2086 # words are meant to be split
+# A name with an architecture is only known when dpkg knows the architecture.
+for architecture in $(echo "$missing" | sed -n 's/.*://p' | sort -u); do
+	[ "$architecture" = "$native" ] || $sudo dpkg --add-architecture "$architecture"
+done
 $sudo apt-get update -qq
 # shellcheck disable=SC2086
 $sudo apt-get install -y -qq --no-install-recommends $missing >/dev/null
