@@ -65,7 +65,7 @@ def run_units(build, totals):
 def run_pytest(arguments, build, totals):
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.xml"
-        environment = dict(os.environ, PYTHONPATH=str(ROOT), SHOOTDOWN_BUILD_DIRECTORY=str(build))
+        environment = dict(os.environ, PYTHONPATH=str(ROOT), SHOOTDOWN_BUILD=str(build))
         status = subprocess.run([sys.executable, "-m", "pytest", "-q", "-rfEs", "--durations=5", "-p", "no:cacheprovider",
                                  f"--junit-xml={report}", *arguments], cwd=ROOT, env=environment, check=False).returncode
         if not report.exists():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-WORKLOADS = Path(os.environ.get("SHOOTDOWN_BUILD_DIRECTORY", ROOT / "build")) / "workloads"
+WORKLOADS = Path(os.environ.get("SHOOTDOWN_BUILD", ROOT / "build")) / "workloads"
 CPUS = sorted(os.sched_getaffinity(0))
 DONE, USAGE, ENVIRONMENT = 0, 129, 130
 

@@ -16,7 +16,7 @@ import time
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("SHOOTDOWN_BUILD_DIRECTORY", ROOT / "build"))
+BUILD = pathlib.Path(os.environ.get("SHOOTDOWN_BUILD", ROOT / "build"))
 SHOOTDOWN = BUILD / "shootdown"
 SOURCE = ROOT / "tests/fixtures/source"
 

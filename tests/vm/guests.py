@@ -6,7 +6,7 @@ import subprocess
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = pathlib.Path(os.environ.get("SHOOTDOWN_BUILD_DIRECTORY", ROOT / "build"))
+BUILD = pathlib.Path(os.environ.get("SHOOTDOWN_BUILD", ROOT / "build"))
 SHOOTDOWN = BUILD / "shootdown"
 # One base for all VM tests; another one (image:FILE) for a quick run by hand.
 KERNEL = os.environ.get("SHOOTDOWN_TEST_KERNEL", "deb:6.12")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("SHOOTDOWN_BUILD_DIRECTORY", ROOT / "build"))
+BUILD = Path(os.environ.get("SHOOTDOWN_BUILD", ROOT / "build"))
 KERNEL = os.environ.get("SHOOTDOWN_TEST_KERNEL", "deb:6.12")
 N, M = 1000, 1
 
