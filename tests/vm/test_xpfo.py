@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: GPL-2.0-or-later
+"""The xpfo series protects, by its own self-test, and is correct, by a program that has the kernel use user pages in
+every way it has. One image serves all variants but stock."""
+import pathlib
+import subprocess
+
+import guests
+import pytest
+
+PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
+MODES = ["off", "sync", "deferred", "batched"]
+# What the guest of the tests lacks, and so is skipped in it: a disk.
+MAY_BE_SKIPPED = {"direct-io"}
+
+
+@pytest.fixture(scope="module")
+def touch_everything(tmp_path_factory):
+    program = tmp_path_factory.mktemp("programs") / "touch-everything"
+    subprocess.run(["cc", "-O1", "-static", "-Wall", "-Wextra", "-Werror", "-o", program,
+                    PROGRAMS / "touch-everything.c"], check=True)
+    return program
+
+
+def run(program, kernel, *words, timeout):
+    done = guests.boot("--cpus", "2", "--nodes", "2", *words, "--timeout", f"{timeout}s", "--", program, kernel=kernel,
+                       timeout=timeout + guests.BOOT_SECONDS)
+    results = [line.split(" ", 1) if not line.startswith("not ok ") else ["not ok", line[7:]]
+               for line in done.stdout.splitlines() if line and not line.startswith("#")]
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not [rest for word, rest in results if word not in ("ok", "skip")], done.stdout
+    assert {rest.split(":")[0] for word, rest in results if word == "skip"} <= MAY_BE_SKIPPED, done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def image():
+    guests.build(*(f"deb:6.12+xpfo/{mode}" for mode in MODES))
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_protects_and_is_correct(image, touch_everything, mode):
+    output = run(touch_everything, f"deb:6.12+xpfo/{mode}", timeout=300)
+    assert f"# # xpfo={mode}\n" in output
+    assert "ok selftest\n" in output
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("mode", ["sync", "deferred", "batched"])
+def test_no_splat_with_debugging(touch_everything, mode):
+    fragments = ["--kconfig", "fast", "--kconfig", PROGRAMS / "debug.config"]
+    done = guests.shootdown("kernel", "build", f"deb:6.12+xpfo/{mode}", *fragments, timeout=guests.BUILD_SECONDS)
+    assert done.returncode == 0, done.stderr
+    run(touch_everything, f"deb:6.12+xpfo/{mode}", *fragments, timeout=900)
