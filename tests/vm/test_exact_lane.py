@@ -50,7 +50,7 @@ class Case:
         self.record, self.iterations = record, record["iterations"]
         self.path = directory / record["exact"]["file"]
         sent = record["exact"].get("symbols")
-        symbols = Symbols.from_file(directory / sent if sent else directory / "kernels" / f"{record['kernel']}.System.map.xz")
+        symbols = Symbols.from_file(directory / sent if sent else next((directory / "kernels").glob(f"{record['kernel']}.System.map*")))
         self.counts = read_counts(self.path)
         check_symbols(self.counts, symbols)
         self.table = FunctionTable(self.counts, symbols)
