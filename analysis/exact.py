@@ -45,7 +45,7 @@ EXACT_KEYS = {
     "total:user-instructions/op": ("instructions/op", "work", "neither"),
     "total:rep-iterations/op": ("iterations/op", "work", "lower"),
 }
-SCHEDULE_EVENTS = ("interrupt-", "hlt", "icr-write", "invlpg", "pause")
+SCHEDULE_EVENTS = ("interrupt-", "hlt", "icr-write", "invlpg", "pause", "sgi-write", "wfi", "wfe", "yield")
 
 # Kinds that steer control and are no events of their own.
 _CONTROL = frozenset(("plain", "call", "call-indirect", "jump", "jump-indirect", "return", "interrupt-return", "rep", "rep-compare"))

@@ -212,7 +212,8 @@ int perf_counters_add_tracepoint(struct perf_counters *counters, const char *sys
 	int error;
 
 	snprintf(key, sizeof(key), "tracepoint.%s:%s", system, event);
-	if (!tracefs_root(&reason))
+	reason = tracepoint_is_idle(system, event);
+	if (reason || !tracefs_root(&reason))
 		return perf_counters_miss(counters, key, "%s", reason);
 	error = tracefs_event_id(system, event, &id);
 	if (error)

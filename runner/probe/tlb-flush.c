@@ -112,6 +112,10 @@ static int tlb_flush_open(void **state, const struct probe_environment *environm
 	if (!own)
 		return -ENOMEM;
 	*state = own;
+	if (tracepoint_is_idle("tlb", "tlb_flush")) {
+		snprintf(own->reason, sizeof(own->reason), "%s", tracepoint_is_idle("tlb", "tlb_flush"));
+		return 0;
+	}
 	own->hist = hist_open(environment, "tlb", "tlb_flush", "reason,pages", own->reason, sizeof(own->reason));
 	if (tracefs_event_file("tlb", "tlb_flush", "format", &own->format))
 		own->format = NULL;

@@ -14,6 +14,11 @@ const char *tracefs_root(const char **reason);
 int tracefs_event_id(const char *system, const char *event, unsigned long long *id);
 /* Text of a file below events/SYSTEM/EVENT; caller frees. -errno. */
 int tracefs_event_file(const char *system, const char *event, const char *file, char **text);
+/*
+ * Why a tracepoint that every kernel lists never fires on this architecture,
+ * so that its 0 would be no count; NULL when it does.
+ */
+const char *tracepoint_is_idle(const char *system, const char *event);
 /* All "SYSTEM:EVENT", NULL-terminated; freed by tracefs_names_free. NULL without tracefs. */
 char **tracefs_event_names(void);
 void tracefs_names_free(char **names);

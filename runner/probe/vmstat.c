@@ -37,6 +37,12 @@ bool vmstat_counts_events(const char *name, size_t length)
 	return !is_one_of(name, length, other_gauges);
 }
 
+#if defined(__x86_64__)
+#define NOT_COUNTED "this kernel does not count it (CONFIG_DEBUG_TLBFLUSH)"
+#else
+#define NOT_COUNTED "only x86 kernels count it; arm64 flushes other CPUs by instruction"
+#endif
+
 /* "NAME VALUE\n" at line. */
 static bool parse_line(const char *line, size_t *name_length, unsigned long long *value)
 {
@@ -90,7 +96,7 @@ void vmstat_difference(const char *before, const char *after, json_t *counts, js
 	for (const char *const *name = wanted; *name; name++) {
 		snprintf(key, sizeof(key), "proc-vmstat.%s", *name);
 		if (!json_object_get(counts, key) && !json_object_get(missing, key))
-			probe_missing(missing, key, "this kernel does not count it (CONFIG_DEBUG_TLBFLUSH)");
+			probe_missing(missing, key, NOT_COUNTED);
 	}
 }
 
