@@ -20,6 +20,8 @@ instruction is one instruction; its iterations are apart (`rep-iterations`). An 
 restarted. Interrupt keys: `interrupt-NAME` for system vectors (the NAME of asm_sysvec_NAME: call_function,
 call_function_single, reschedule_ipi, apic_timer_interrupt, ...), `interrupt-N` (decimal vector) for devices.
 """
+import math
+
 import numpy as np
 
 from analysis.exact_counts import Counts, CountsError, Region, read_counts
@@ -46,6 +48,10 @@ EXACT_KEYS = {
     "total:rep-iterations/op": ("iterations/op", "work", "lower"),
 }
 SCHEDULE_EVENTS = ("interrupt-", "hlt", "icr-write", "invlpg", "pause", "sgi-write", "wfi", "wfe", "yield")
+
+# Ranges of 5 and 5 phases are apart by luck once in 126 times; with fewer the gap must dwarf the ranges.
+LUCK = 0.01
+GAP_TO_RANGES = 10
 
 # Kinds that steer control and are no events of their own.
 _CONTROL = frozenset(("plain", "call", "call-indirect", "jump", "jump-indirect", "return", "interrupt-return", "rep", "rep-compare"))
@@ -278,7 +284,8 @@ def judge(base, cand, placebo=0.0):
     """'unchanged', 'within schedule spread' or 'changed', from the values of the phases of two kernels.
 
     Changed = the ranges are apart, and by more than `placebo`: the largest gap, relative to the larger middle, that a placebo pair
-    (same source, shifted text) shows. One phase each decides nothing unless equal."""
+    (same source, shifted text) shows. One phase each decides nothing unless equal, and so few that their ranges are often apart by
+    luck (below five and five) only where the gap dwarfs the ranges."""
     low_b, high_b, low_c, high_c = min(base), max(base), min(cand), max(cand)
     if low_b == high_b == low_c == high_c:
         return "unchanged"
@@ -286,7 +293,15 @@ def judge(base, cand, placebo=0.0):
     scale = max(abs(float(np.median(base))), abs(float(np.median(cand))))
     if gap <= 0 or gap <= placebo * scale:
         return "within schedule spread"
-    return "changed" if min(len(base), len(cand)) >= 2 else "shown"
+    if min(len(base), len(cand)) < 2:
+        return "shown"
+    dwarfed = gap >= GAP_TO_RANGES * (high_b - low_b + high_c - low_c)
+    return "changed" if dwarfed or apart_by_luck(len(base), len(cand)) <= LUCK else "within schedule spread"
+
+
+def apart_by_luck(phases, others):
+    """How often the ranges of two samples of one distribution are apart."""
+    return 2 / math.comb(phases + others, phases)
 
 
 def _per_phase(side):

@@ -123,7 +123,7 @@ def test_no_operations_gives_no_value_per_operation(table):
 def sides(tmp_path, name, extra):
     symbols = Symbols.from_text(MAP)
     return [(FunctionTable(read_counts(counts_file(tmp_path / f"{name}{p}", sample(times=10 + p, extra=extra))), symbols), [0], [10 + p])
-            for p in range(3)]
+            for p in range(5)]
 
 
 def test_one_more_instruction_is_one_row_and_rows_add_up(tmp_path):
@@ -143,7 +143,10 @@ def test_same_counts_are_unchanged(tmp_path):
 
 @pytest.mark.parametrize("base, cand, placebo, word", [
     ([41, 41], [41, 41], 0, "unchanged"), ([41, 41], [42, 42], 0, "changed"), ([41, 43], [42, 44], 0, "within schedule spread"),
-    ([100, 101], [102, 103], 0.02, "within schedule spread"), ([100, 101], [104, 105], 0.02, "changed"), ([41], [42], 0, "shown"),
+    ([100, 101], [102, 103], 0.02, "within schedule spread"), ([41], [42], 0, "shown"),
+    ([100, 101, 102, 101, 100], [104, 105, 106, 105, 104], 0.01, "changed"), ([100, 101, 102, 101, 100], [104, 105, 106, 105, 104], 0.02, "within schedule spread"),
+    ([100, 101], [104, 105], 0, "within schedule spread"),              # two and two are apart by luck once in three times
+    ([40.0083, 40.0083], [41.0083, 41.0084], 0, "changed"),             # but not like that
 ])
 def test_verdicts(base, cand, placebo, word):
     assert judge(base, cand, placebo) == word
