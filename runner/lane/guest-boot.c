@@ -19,6 +19,7 @@
 
 #define POLL_MS 200
 #define READ_SIZE 65536
+#define PIPE_ROOM (1 << 20)	/* what a user may have, by default */
 /* One turn of the loop takes at most this from a stream, so that a flood cannot keep time limits from being seen. */
 #define READ_TURNS 64
 /* After an oops or a panic: time for the rest of the console before QEMU is ended. */
@@ -148,16 +149,35 @@ static int make_socket(int *ours, int *theirs)
 	return 0;
 }
 
+/*
+ * A serial port writes byte by byte. In a socket each byte costs the room of
+ * hundreds, so that a few lines unread fill it; a pipe holds what it says.
+ */
+static int make_pipe(int *ours, int *theirs)
+{
+	int pair[2];
+
+	if (pipe2(pair, O_CLOEXEC))
+		return -errno;
+	fcntl(pair[0], F_SETFL, O_NONBLOCK);
+	fcntl(pair[1], F_SETPIPE_SZ, PIPE_ROOM);
+	*ours = pair[0];
+	*theirs = pair[1];
+	return 0;
+}
+
 static int make_streams(struct guest_state *state, struct qemu_options *qemu, int *errors)
 {
 	const struct guest_boot *options = state->options;
+	int (*make_stream)(int *, int *) = options->never_waits ? make_pipe : make_socket;
 	int pair[2], error;
 
-	error = make_socket(&state->streams[STREAM_CONSOLE], &qemu->console);
+	qemu->pipes = options->never_waits;
+	error = make_stream(&state->streams[STREAM_CONSOLE], &qemu->console);
 	if (!error && options->second_port && qemu->machine->second_port)
-		error = make_socket(&state->streams[STREAM_SECOND_PORT], &qemu->second_port);
+		error = make_stream(&state->streams[STREAM_SECOND_PORT], &qemu->second_port);
 	if (!error && options->virtio_channel)
-		error = make_socket(&state->streams[STREAM_CHANNEL], &qemu->channel);
+		error = make_stream(&state->streams[STREAM_CHANNEL], &qemu->channel);
 	if (error)
 		return error;
 	if (pipe2(pair, O_CLOEXEC))

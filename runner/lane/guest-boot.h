@@ -29,6 +29,7 @@ struct guest_boot {
 	struct qemu_options qemu;	/* console, second_port and channel are set by guest_boot_run() */
 	bool virtio_channel;		/* offer a virtio-serial channel */
 	bool second_port;		/* offer a second serial port */
+	bool never_waits;		/* QEMU must not wait for us, whose moment it would be is the host's: roomy pipes, no input */
 	bool plain_commands;		/* the cases write no frames: only their exit status counts */
 	size_t case_count;
 	const unsigned int *case_seconds;	/* wall limit of each case; the guest's own limit should be shorter */

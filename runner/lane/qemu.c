@@ -139,6 +139,15 @@ static void add_nodes(struct arguments *arguments, const struct qemu_options *op
 	}
 }
 
+/* A descriptor that QEMU inherits, as a character device. */
+static void add_stream(struct arguments *arguments, const char *id, int descriptor, bool pipe)
+{
+	if (pipe)
+		add(arguments, "file,id=%s,path=/dev/fd/%d", id, descriptor);
+	else
+		add(arguments, "socket,id=%s,fd=%d", id, descriptor);
+}
+
 static void add_devices(struct arguments *arguments, const struct qemu_options *options)
 {
 	const struct qemu_machine *machine = options->machine;
@@ -151,19 +160,19 @@ static void add_devices(struct arguments *arguments, const struct qemu_options *
 	add(arguments, "none");
 	if (options->console >= 0) {
 		add(arguments, "-chardev");
-		add(arguments, "socket,id=console,fd=%d", options->console);
+		add_stream(arguments, "console", options->console, options->pipes);
 		add(arguments, "-serial");
 		add(arguments, "chardev:console");
 	}
 	if (options->second_port >= 0 && machine->second_port) {
 		add(arguments, "-chardev");
-		add(arguments, "socket,id=second,fd=%d", options->second_port);
+		add_stream(arguments, "second", options->second_port, options->pipes);
 		add(arguments, "-device");
 		add(arguments, "%s,chardev=second", machine->second_port);
 	}
 	if (options->channel >= 0) {
 		add(arguments, "-chardev");
-		add(arguments, "socket,id=channel,fd=%d", options->channel);
+		add_stream(arguments, "channel", options->channel, options->pipes);
 		add(arguments, "-device");
 		add(arguments, "%s", machine->virtio_serial);
 		add(arguments, "-device");

@@ -47,6 +47,7 @@ struct qemu_options {
 	int console;			/* socket that QEMU inherits; -1: none */
 	int second_port;		/* the same for the second serial port; -1: no such port */
 	int channel;			/* the same for the virtio-serial channel; -1: no such device */
+	bool pipes;			/* the three are pipes that QEMU only writes to, not sockets */
 	const char *const *extra;	/* further arguments, NULL-terminated; NULL: none */
 };
 
