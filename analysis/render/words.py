@@ -105,7 +105,8 @@ def where(campaign):
 def protocol(campaign):
     p = campaign.get("protocol") or {}
     if campaign["lane"] == "exact":
-        return f"{p.get('phases')} phases, one boot each; margin and p do not apply: counts are exact"
+        phases = p.get("phases")
+        return f"{phases} phase{'s' if phases != 1 else ''}, one boot each; margin and p do not apply: counts are exact"
     blocks, iterations = p.get("blocks"), p.get("iterations")
     return (f"{blocks} block{'s' if blocks != 1 else ''} (one boot of each kernel), {iterations} "
             f"iteration{'s' if iterations != 1 else ''} a boot after {p.get('warmup', 0)} of warm-up; margin of interest "
