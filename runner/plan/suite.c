@@ -181,6 +181,18 @@ static int check_suite(const json_t *suite, char *reason, size_t reason_size)
 	return error;
 }
 
+/* NAME or SERIES/NAME: what may become part of a path. */
+static bool is_suite_word(const char *word)
+{
+	const char *slash = strchr(word, '/');
+	char folder[81];
+
+	if (!slash)
+		return is_plain_name(word);
+	snprintf(folder, sizeof(folder), "%.*s", (int)(slash - word), word);
+	return is_plain_name(folder) && is_plain_name(slash + 1);
+}
+
 /* The file a word may mean, in the order: path, configs/suites, series; NULL when none exists. */
 static char *find_file(const char *word)
 {
@@ -191,7 +203,7 @@ static char *find_file(const char *word)
 	if (strchr(word, '/') || strstr(word, ".yaml"))
 		if (file_exists(word))
 			return strdup(word);
-	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]) && is_plain_name(word[0] ? word : "."); i++) {
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]) && is_suite_word(word); i++) {
 		char *below, *path;
 
 		if (asprintf(&below, patterns[i], word) < 0)

@@ -203,6 +203,19 @@ def test_help_manual_and_completions_know_every_command():
         assert shootdown(command, "--help").stdout.startswith(f"usage: shootdown {command}")
 
 
+@pytest.mark.parametrize("what", ["workloads", "series", "suites", "kernels"])
+def test_every_list_can_be_had(what):
+    done = shootdown("list", what, "--json")
+    assert done.returncode == 0, done.stderr
+    names = [entry.get("name", entry.get("id")) for entry in json.loads(done.stdout)]
+    assert all(names) and (names or what == "kernels")
+
+
+def test_a_suite_of_a_series_by_its_name():
+    done = shootdown("run", "xpfo/suite-quick", "--lane", "vm", "--dry-run", "-k", "deb:6.12")
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_bash_completion_is_a_script():
     text = shootdown("completion", "bash").stdout
     assert subprocess.run(["bash", "-n"], input=text, text=True, check=False).returncode == 0

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-# Kernels of another architecture from nothing, and their symbol boots, take their time.
-pytestmark = pytest.mark.full
 from guests import BUILD, BUILD_SECONDS, ROOT, shootdown
 
 sys.path.insert(0, str(ROOT))
 from analysis.exact import FunctionTable, Symbols, read_counts  # noqa: E402
 
+# Kernels of another architecture from nothing, and their symbol boots, take their time.
+pytestmark = pytest.mark.full
 # Others (image:FILE) for a quick run by hand.
 WITH = os.environ.get("SHOOTDOWN_TEST_ARM64_KERNEL", "deb:6.12")
 WITHOUT = os.environ.get("SHOOTDOWN_TEST_ARM64_WITHOUT", "deb:6.12+arm64-tlbi/without")
