@@ -80,6 +80,11 @@ def _partner_rows(table, other):
     return np.array(found, dtype=int)
 
 
+def _whole_boots(column):
+    """One value a boot: the sum over its iterations; NaN where it has none."""
+    return np.where(np.isnan(column).all(axis=1), np.nan, np.nansum(column, axis=1))[:, None]
+
+
 def _term(campaign, case, table, definition, name):
     """Array of a term, and why it is missing when it is."""
     key = definition.get("key") or definition.get("metric") or ""
@@ -118,6 +123,9 @@ def _add_one(campaign, case, definition, formula, terms):
     for name in sorted(formula.names):
         values[name], why = _term(campaign, case, table, terms[name], name)
         reason = reason or why
+        # A ratio whose divisor is luck (pages migrated) is that of the sums: an iteration with few would weigh like one with many.
+        if values[name] is not None and definition.get("iterations") == "sum" and values[name].shape[1] > 1:
+            values[name] = _whole_boots(values[name])
     if reason:
         for kernel in campaign.kernels:
             campaign.missing.setdefault((case["id"], kernel["id"]), {})[definition["name"]] = reason

@@ -39,7 +39,12 @@ static void add_file(json_t *section, json_t *missing, const struct fact_file *f
 	json_t *value = NULL;
 
 	if (!error) {
+		/* Of /proc/cmdline, what follows "--" is init's, and nobody's business. */
+		char *rest = strstr(text, " -- ");
+
 		text[strcspn(text, "\n")] = '\0';
+		if (rest)
+			*rest = '\0';
 		value = json_string(text);
 		free(text);
 	}

@@ -61,6 +61,7 @@ static const struct shape derived_rows[] = {
 	{ .name = "unit", .type = SHAPE_TEXT, .required = true },
 	{ .name = "class", .type = SHAPE_TEXT, .required = true },
 	{ .name = "better", .type = SHAPE_TEXT, .required = true },
+	{ .name = "iterations", .type = SHAPE_TEXT },
 	{ .name = "formula", .type = SHAPE_TEXT, .required = true },
 	{ .name = "terms", .type = SHAPE_MAP, .item = SHAPE_ANY, .required = true },
 	{ .name = NULL },

@@ -135,11 +135,11 @@ def beyond_floor():
 
 @figure("beyond-floor-with", "flushes/page", "flushes beyond the floor per migrated page, `with`", at_most=0.05, at_least=-0.05)
 def beyond_floor_with():
-    row = beyond_floor()
-    return max(row["candidate_values"], key=abs), "the worst boot of 8"
+    side = beyond_floor()["candidate"]
+    return side["median"], f"boots from {side['min']:.3f} to {side['max']:.3f}, n {side['n']}"
 
 
 @figure("beyond-floor-without", "flushes/page", "the same, `without`", at_most=1.05, at_least=0.95)
 def beyond_floor_without():
-    row = beyond_floor()
-    return max(row["baseline_values"], key=lambda value: abs(value - 1)), "the worst boot of 8"
+    side = beyond_floor()["baseline"]
+    return side["median"], f"boots from {side['min']:.3f} to {side['max']:.3f}, n {side['n']}"
