@@ -150,8 +150,7 @@ static enum answer test_commit(struct search *search, const char *commit, bool b
 
 static void show_commit(const struct search *search)
 {
-	const char *const argv[] = { "--format=text", NULL };
-	const char *const compare[] = { search->evidence, argv[0], NULL };
+	const char *const compare[] = { search->evidence, "--format=text", NULL };
 
 	printf("first bad commit: %s\n", search->state.bad);
 	fflush(stdout);

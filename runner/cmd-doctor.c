@@ -7,7 +7,6 @@
 
 #include "common/command.h"
 #include "common/message.h"
-#include "common/nearest.h"
 #include "common/paths.h"
 #include "lane/lane.h"
 #include "machine/checks.h"
@@ -99,19 +98,6 @@ static void print_checks(const struct check_result *results, size_t count)
 	}
 }
 
-static bool known_lane(const char *lane, char *hint, size_t hint_size)
-{
-	const char *names[16] = { NULL };
-	size_t count = 0;
-
-	for (const struct lane *const *entry = lane_next(NULL); entry && count < 15; entry = lane_next(entry))
-		names[count++] = (*entry)->name;
-	if (!lane || lane_find(lane))
-		return true;
-	nearest_hint(lane, names, hint, hint_size);
-	return false;
-}
-
 static int run(const struct command_arguments *arguments)
 {
 	const char *lane = argument_option(arguments, "lane"), *architecture = argument_option(arguments, "arch");
@@ -121,8 +107,8 @@ static int run(const struct command_arguments *arguments)
 	char hint[96];
 	json_t *lanes;
 
-	if (!known_lane(lane, hint, sizeof(hint)))
-		return report(EXIT_USAGE, "there is no lane '%s'%s", lane, hint);
+	if (lane && !lane_find(lane))
+		return report(EXIT_USAGE, "there is no lane '%s'%s", lane, lane_hint(lane, hint, sizeof(hint)));
 	lanes = probe_lanes(lane, architecture ? architecture : host_architecture(), &runs);
 	count = checks_run(lane, results, CHECKS_MAXIMUM);
 	if (argument_option(arguments, "json")) {

@@ -9,6 +9,7 @@
 
 #include "../kernels/kernel.h"
 #include "common/command.h"
+#include "common/json-text.h"
 #include "common/message.h"
 #include "common/nearest.h"
 #include "common/paths.h"
@@ -160,13 +161,6 @@ static const struct listing listings[] = {
 	{ "workloads", collect_workloads }, { "series", collect_series }, { "suites", collect_suites },
 	{ "kernels", collect_kernels }, { "events", collect_events },
 };
-
-static const char *text_of(const json_t *entry, const char *key)
-{
-	const char *text = json_string_value(json_object_get(entry, key));
-
-	return text ? text : "";
-}
 
 /* One line an entry: what it is called, and what it is. */
 static void print_entry(const json_t *entry)

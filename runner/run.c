@@ -8,8 +8,8 @@
 #include <time.h>
 
 #include "common/files.h"
+#include "common/json-text.h"
 #include "common/message.h"
-#include "common/nearest.h"
 #include "common/paths.h"
 #include "common/units.h"
 #include "machine/facts.h"
@@ -33,17 +33,9 @@ struct session {
 	json_t *machine;
 };
 
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
-
 static int choose_lane(struct session *session)
 {
-	const char *name = session->words->lane, *names[16] = { NULL };
-	size_t count = 0;
+	const char *name = session->words->lane;
 	char hint[96];
 
 	if (!name)
@@ -53,9 +45,7 @@ static int choose_lane(struct session *session)
 	session->lane = lane_find(name);
 	if (session->lane)
 		return EXIT_DONE;
-	for (const struct lane *const *lane = lane_next(NULL); lane && count < 15; lane = lane_next(lane))
-		names[count++] = (*lane)->name;
-	return report(EXIT_USAGE, "there is no lane '%s'%s", name, nearest_hint(name, names, hint, sizeof(hint)));
+	return report(EXIT_USAGE, "there is no lane '%s'%s", name, lane_hint(name, hint, sizeof(hint)));
 }
 
 static int probe_lane(struct session *session)

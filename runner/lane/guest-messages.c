@@ -6,17 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../common/json-text.h"
 #include "guest-state.h"
 
 /* Beyond the guest's own limit, so that init can kill the group and say so. */
 #define CASE_GRACE_SECONDS 15
-
-static const char *text_of(const json_t *message, const char *key)
-{
-	const char *text = json_string_value(json_object_get(message, key));
-
-	return text ? text : "";
-}
 
 static int fail(struct guest_state *state, int error, const char *what)
 {

@@ -76,6 +76,9 @@ struct boot_result {
 	double seconds;			/* whole boot, wall */
 };
 
+/* Fills *result for a boot that never started: the host's error, not the kernel's. The reason, else the errno's text. */
+void boot_not_started(struct boot_result *result, const char *reason, int error);
+
 struct lane_facts {
 	char reason[512];	/* why the lane cannot run here, with what to do */
 	json_t *facts;		/* accelerator ("kvm" or "tcg"), how it was proved, QEMU version, cpu model, plugin API, PMU, ... */
@@ -96,6 +99,8 @@ struct lane {
 	static const struct lane *const lane_entry __attribute__((used, section("shootdown_lanes"))) = &(lane_struct)
 
 const struct lane *lane_find(const char *name);		/* NULL: none of that name */
+/* For a name that is none: "; did you mean 'vm'?" or ""; returns text. */
+char *lane_hint(const char *name, char *text, size_t text_size);
 /* Iterates: lane_next(NULL) is the first. */
 const struct lane *const *lane_next(const struct lane *const *previous);
 

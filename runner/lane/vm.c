@@ -177,8 +177,7 @@ static int vm_run(void *opaque, const struct boot_request *request, const struct
 	if (!error) {
 		error = boot(session, request, kernel, initramfs, sink, result);
 	} else {
-		*result = (struct boot_result){ .outcome = BOOT_HOST_ERROR, .seconds_to_workload = __builtin_nan("") };
-		snprintf(result->detail, sizeof(result->detail), "%s", reason[0] ? reason : strerror(-error));
+		boot_not_started(result, reason, error);
 		error = 0;
 	}
 	unlink(initramfs);

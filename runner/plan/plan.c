@@ -278,16 +278,13 @@ static json_t *find_series(const struct plan_request *request)
 	return found;
 }
 
-static void add_protocol(const struct plan_request *request, json_t *plan)
+static void add_protocol(const struct plan_request *request, json_t *plan, const unsigned int *cpus, size_t cpus_count)
 {
 	bool exact = !strcmp(request->lane->name, "exact");
 	const json_t *margin = json_object_get(request->suite->json, "margin-percent");
-	unsigned int cpus[CPU_COUNTS_MAXIMUM], phases = 1;
-	size_t count = 0;
-	struct plan_error ignored;
+	unsigned int phases = 1;
 
-	choose_cpus(request, cpus, &count, &ignored);
-	for (size_t i = 0; i < count; i++)
+	for (size_t i = 0; i < cpus_count; i++)
 		phases = phases_at(request, cpus[i]) > phases ? phases_at(request, cpus[i]) : phases;
 	json_object_set_new(plan, "protocol", json_pack("{s:I, s:I, s:I, s:i, s:f}",
 		"blocks", (json_int_t)(request->blocks ? request->blocks : protocol_number(request, "blocks", 10)),
@@ -323,7 +320,7 @@ static void add_provenance(const struct plan_request *request, json_t *plan)
 	}
 }
 
-static int add_guest(const struct plan_request *request, json_t *plan, unsigned int cpus, uint64_t memory)
+static int add_guest(const struct plan_request *request, json_t *plan, uint64_t memory)
 {
 	const json_t *lane = suite_lane(request->suite, request->lane->name);
 	const char *parameters = json_string_value(json_object_get(lane, "boot-parameters"));
@@ -333,7 +330,6 @@ static int add_guest(const struct plan_request *request, json_t *plan, unsigned 
 
 	if (given && (!json_is_string(given) || parse_duration(json_string_value(given), &timeout)))
 		return -EINVAL;
-	(void)cpus;
 	json_object_set_new(plan, "guest", json_pack("{s:i, s:I, s:s, s:I, s:I}", "nodes", (int)nodes,
 		"memory_bytes", (json_int_t)memory, "boot_parameters", parameters ? parameters : "",
 		"slice_microseconds", (json_int_t)(request->slice_microseconds >= 0 ? request->slice_microseconds
@@ -359,8 +355,8 @@ int plan_make(const struct plan_request *request, json_t **result, struct plan_e
 	plan = json_object();
 	series = find_series(request);
 	add_provenance(request, plan);
-	add_protocol(request, plan);
-	if (add_guest(request, plan, largest, memory))
+	add_protocol(request, plan, cpus, cpus_count);
+	if (add_guest(request, plan, memory))
 		failed = fail(error, EXIT_USAGE, "suite: lanes.%s.timeout must be a duration like 10min", request->lane->name);
 	json_object_set_new(plan, "series", series ? series : json_null());
 	json_object_set_new(plan, "kernels", kernel_entries(request));

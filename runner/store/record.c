@@ -6,14 +6,8 @@
 #include <time.h>
 
 #include "../common/files.h"
+#include "../common/json-text.h"
 #include "record.h"
-
-static const char *text_of(const json_t *object, const char *key)
-{
-	const char *text = json_string_value(json_object_get(object, key));
-
-	return text ? text : "";
-}
 
 static json_t *program_hashes(const json_t *plan, const json_t *plan_case)
 {
