@@ -327,6 +327,10 @@ def _warnings(campaign, chosen):
                      f"family of {family} needs {stats.blocks_for_family(family)} blocks")
     for kernel in campaign.kernels:
         heads = [h for (_, k), hs in campaign.outcomes.items() if k == kernel["id"] for h in hs]
+        dropped = sum({h["boot"]: h["dropped_boots"] for h in heads if h["dropped_boots"]}.values())
+        if dropped:
+            found.append(f"{kernel['label']}: {dropped} boot{'s were' if dropped > 1 else ' was'} dropped and repeated: the emulator ran "
+                         "a breakpoint that the kernel had taken out (campaign.log)")
         planned = [b for b in campaign.plan.get("boots") or [] if b.get("kernel") == kernel["id"]]
         lacking = sum(len(b.get("cases") or [0]) for b in planned) - len(heads)
         if planned and lacking > 0:

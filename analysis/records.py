@@ -150,6 +150,8 @@ def read_record(path):
         found = holder.get("missing") if isinstance(holder, dict) else None
         missing.update(found if isinstance(found, dict) else {})
     head = {key: value for key, value in record.items() if key != "iterations"}
+    dropped = record["facts"].get("dropped_boots") if isinstance(record.get("facts"), dict) else None
+    head["dropped_boots"] = len(dropped) if isinstance(dropped, list) else 0
     head["steal_percent"], head["clocksource"] = _disturbance(record, measured)
     return Record(name, head, keys, values, _histograms(measured), missing)
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* shootdown kernel boot SPEC [-- COMMAND]: a kernel in QEMU, a command or a shell in it. */
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -279,6 +280,21 @@ static int boot_with_terminal(struct boot_command *command, const char *kernel, 
 	return error;
 }
 
+/* A boot that ended of the emulator's doing is repeated, unless the command has begun: it may not run twice. */
+static int boot_until_told(struct boot_command *command, const char *kernel, const char *initramfs, struct boot_result *result)
+{
+	int error = 0;
+
+	for (int repeats = 0; repeats <= BOOT_REPEATS; repeats++) {
+		error = boot_with_terminal(command, kernel, initramfs, result);
+		if (error || !result->emulator_suspect || !isnan(result->seconds_to_workload))
+			break;
+		if (repeats < BOOT_REPEATS)
+			note("the emulator ran a breakpoint that the kernel had taken out; the boot is repeated");
+	}
+	return error;
+}
+
 /* The console of a boot that went wrong is kept where the next such boot puts its own. */
 static char *keep_console(const struct boot_command *command)
 {
@@ -334,7 +350,7 @@ static int run(struct boot_command *command)
 	if (error) {
 		status = report(EXIT_ENVIRONMENT, "kernel boot %s: %s", command->spec, reason);
 	} else {
-		error = boot_with_terminal(command, kernel, initramfs, &result);
+		error = boot_until_told(command, kernel, initramfs, &result);
 		status = error ? report(EXIT_INTERNAL, "kernel boot %s: %s", command->spec, strerror(-error)) : tell(command, &result);
 	}
 	free(initramfs);

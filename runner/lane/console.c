@@ -39,6 +39,7 @@ static const struct pattern {
 	{ "Memory cgroup out of memory: Kill", NULL, BOOT_OUT_OF_MEMORY },
 	{ "Out of memory (oom_kill_allocating_task): Kill", NULL, BOOT_OUT_OF_MEMORY },
 	{ "Oops: ", NULL, BOOT_OOPS },
+	{ "int3: ", "[#", BOOT_OOPS },
 	{ "Oops - ", NULL, BOOT_OOPS },
 	{ "Oops[#", NULL, BOOT_OOPS },
 	{ "Internal error: ", NULL, BOOT_OOPS },
@@ -259,6 +260,12 @@ void console_free(struct console *console)
 {
 	free(console->tail);
 	console->tail = NULL;
+}
+
+bool console_event_is_stale_breakpoint(const struct console_event *event)
+{
+	return event->outcome == BOOT_OOPS &&
+	       (!strncmp(event->text, "Oops: int3: ", 12) || !strncmp(event->text, "int3: ", 6));
 }
 
 void console_event_text(const struct console_event *event, char *text, size_t size)

@@ -45,6 +45,12 @@ void console_mark(struct console *console);
 /* Ends the log: last line, what was cut, tail. */
 int console_finish(struct console *console);
 void console_free(struct console *console);
+/*
+ * Pure: the event is one that multi-threaded TCG brings about by itself. QEMU
+ * may keep a translation that holds a breakpoint which the kernel, patching
+ * its text, has already taken out; whoever runs it gets an oops "int3".
+ */
+bool console_event_is_stale_breakpoint(const struct console_event *event);
 /* "WARNING: CPU: 0 PID: 1 at mm/rmap.c:12; console line 812" */
 void console_event_text(const struct console_event *event, char *text, size_t size);
 

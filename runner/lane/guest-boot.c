@@ -417,6 +417,8 @@ static void run(struct guest_state *state, struct boot_result *result)
 	result->seconds = guest_now() - state->started;
 	result->seconds_to_workload = state->first_case - state->started;
 	judge_boot(state, result);
+	result->emulator_suspect = result->outcome == BOOT_OOPS && !strcmp(state->options->qemu.accelerator, "tcg,thread=multi") &&
+				   console_event_is_stale_breakpoint(&state->console.event);
 	guest_abandon_case(state, result->outcome, result->detail);
 }
 

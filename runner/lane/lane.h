@@ -74,7 +74,11 @@ struct boot_result {
 	char detail[512];		/* "Oops: general protection fault in foo+0x12; console line 812" */
 	double seconds_to_workload;	/* QEMU start to first workload start, wall; NAN when not reached */
 	double seconds;			/* whole boot, wall */
+	bool emulator_suspect;		/* what ended it is known of the emulator as well: worth another boot before the kernel is blamed */
 };
+
+/* How often a boot with an emulator_suspect end is repeated; when the last one ends so too, it is the kernel's. */
+#define BOOT_REPEATS 2
 
 /* Fills *result for a boot that never started: the host's error, not the kernel's. The reason, else the errno's text. */
 void boot_not_started(struct boot_result *result, const char *reason, int error);

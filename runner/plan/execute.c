@@ -115,8 +115,9 @@ static void fill_request(struct boot_request *request, const struct campaign *ca
 	request->slice_microseconds = (unsigned int)json_integer_value(json_object_get(guest, "slice_microseconds"));
 }
 
+/* `dropped` holds what ended the attempts before this one, and goes into the record. */
 static int run_boot(struct campaign *campaign, const struct lane *lane, void *session, const json_t *boot,
-		    const struct kernel *kernel, struct boot_result *result)
+		    const struct kernel *kernel, const json_t *dropped, struct boot_result *result)
 {
 	const json_t *ids = json_object_get(boot, "cases"), *id;
 	struct boot_case *cases = calloc(json_array_size(ids) + 1, sizeof(*cases));
@@ -143,7 +144,15 @@ static int run_boot(struct campaign *campaign, const struct lane *lane, void *se
 	result->outcome = BOOT_HOST_ERROR;
 	record_writer_start(&writer, campaign, boot);
 	sink = record_writer_sink(&writer);
-	error = raw ? lane->run(session, &request, &sink, result) : -errno;
+	error = raw ? 0 : -errno;
+	if (!error && json_array_size(dropped)) {
+		json_t *facts = json_pack("{s:O}", "dropped_boots", dropped);
+
+		error = facts ? sink.facts(sink.context, facts) : -ENOMEM;
+		json_decref(facts);
+	}
+	if (!error)
+		error = lane->run(session, &request, &sink, result);
 	if (error)
 		snprintf(result->detail, sizeof(result->detail), "%s", strerror(-error));
 	write_error = record_writer_finish(&writer, result);
@@ -162,6 +171,49 @@ static void describe_boot(const struct campaign *campaign, const json_t *boot, c
 	snprintf(text, text_size, "block %d, %s, %d CPUs%s%s", (int)json_integer_value(json_object_get(boot, "block")),
 		 json_string_value(json_object_get(kernel, "label")), (int)json_integer_value(json_object_get(boot, "cpus")),
 		 only ? ", " : "", only ? json_string_value(json_object_get(only, "name")) : "");
+}
+
+/* The console of a dropped boot stands beside that of its successor. */
+static int keep_dropped_console(struct campaign *campaign, const json_t *boot, size_t number)
+{
+	char *raw = campaign_raw_directory(campaign, (unsigned int)json_integer_value(json_object_get(boot, "index")));
+	char *from = text_format("%s/console.log", raw ? raw : ""), *to = text_format("%s/console-dropped-%zu.log", raw ? raw : "", number);
+	int error = raw && !rename(from, to) ? 0 : -errno;
+
+	free(to);
+	free(from);
+	free(raw);
+	return error;
+}
+
+/*
+ * A boot that ended of what the emulator is known to do by itself is dropped
+ * and repeated: the one cause outside the kernel for which a boot may be. What
+ * it ended of stays in campaign.log and in the record. An end that comes
+ * back each time is the kernel's.
+ */
+static int run_boot_until_told(struct campaign *campaign, const struct lane *lane, void *session, const json_t *boot,
+			       const struct kernel *kernel, const char *what, struct boot_result *result, unsigned int *repeated)
+{
+	json_t *dropped = json_array();
+	int error;
+
+	if (!dropped)
+		return -ENOMEM;
+	for (;;) {
+		error = run_boot(campaign, lane, session, boot, kernel, dropped, result);
+		if (error || !result->emulator_suspect || json_array_size(dropped) == BOOT_REPEATS || interrupted)
+			break;
+		campaign_log(campaign, "%s: dropped and repeated, the emulator's doing: %s (%.1f s)", what, result->detail, result->seconds);
+		note("%s: the emulator ran a breakpoint that the kernel had taken out; the boot is repeated", what);
+		json_array_append_new(dropped, json_string(result->detail));
+		(*repeated)++;
+		error = keep_dropped_console(campaign, boot, json_array_size(dropped));
+		if (error)
+			break;
+	}
+	json_decref(dropped);
+	return error;
 }
 
 static int after_boot(struct campaign *campaign, const char *what, const struct boot_result *result, int error,
@@ -205,7 +257,8 @@ static int execute_boots(struct campaign *campaign, const struct lane *lane, voi
 		}
 		describe_boot(campaign, boot, what, sizeof(what));
 		progress_step((unsigned int)index, what);
-		error = run_boot(campaign, lane, session, boot, kernel_of(campaign, boot, kernels, kernel_count), &result);
+		error = run_boot_until_told(campaign, lane, session, boot, kernel_of(campaign, boot, kernels, kernel_count), what,
+					    &result, &summary->repeated);
 		error = after_boot(campaign, what, &result, error, summary);
 		if (error)
 			break;

@@ -7,7 +7,7 @@
 #include "../store/campaign.h"
 
 struct execute_summary {
-	unsigned int boots, ran, skipped, failed;	/* skipped: complete already, from before --resume */
+	unsigned int boots, ran, skipped, failed, repeated;	/* skipped: complete already, from before --resume */
 	char stop[512];					/* why the campaign stopped early; "" when it did not */
 };
 

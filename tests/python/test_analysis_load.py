@@ -119,3 +119,11 @@ def test_incomplete_record_counts_as_interrupted(campaign, capsys):
     main(["compare", str(campaign)])
     text = capsys.readouterr().out
     assert "interrupted, 1 of 3 boots" in text and "n 2" in text
+
+
+def test_dropped_boots_are_told(campaign, capsys):
+    path = first_record(campaign)
+    facts = json.loads(path.read_text()).get("facts", {})
+    change(path, facts={**facts, "dropped_boots": ["Oops: int3: 0000 [#1] SMP; console line 99"]})
+    main(["compare", str(campaign)])
+    assert "1 boot was dropped and repeated" in " ".join(capsys.readouterr().out.split())

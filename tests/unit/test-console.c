@@ -80,6 +80,29 @@ static enum boot_outcome worst_of(const char *text)
 	return outcome;
 }
 
+static bool suspect(const char *text)
+{
+	struct console console;
+	bool is;
+
+	assert_int_equal(console_init(&console, -1), 0);
+	assert_int_equal(console_feed(&console, text, strlen(text)), 0);
+	assert_int_equal(console_finish(&console), 0);
+	is = console_event_is_stale_breakpoint(&console.event);
+	console_free(&console);
+	return is;
+}
+
+static void a_stale_breakpoint_is_the_emulators(void **state)
+{
+	(void)state;
+	assert_true(suspect("[    1.199246] Oops: int3: 0000 [#1] SMP\n[    1.199702] RIP: 0010:sched_clock_cpu+0xe/0x190\n"));
+	assert_true(suspect("[    1.199246] int3: 0000 [#1] SMP\n"));
+	assert_false(suspect("[    1.199246] Oops: general protection fault: 0000 [#1] SMP\n[    1.2] Oops: int3: 0000 [#2] SMP\n"));
+	assert_false(suspect("[    1.199246] int3: selftest passed\n"));
+	assert_false(suspect("[ 1.0] WARNING: CPU: 0 PID: 1 at a.c:1 int3: 0000\n"));
+}
+
 static void the_cause_stays(void **state)
 {
 	(void)state;
@@ -161,6 +184,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(lines_are_told_apart),
+		cmocka_unit_test(a_stale_breakpoint_is_the_emulators),
 		cmocka_unit_test(the_cause_stays),
 		cmocka_unit_test(lines_are_counted_and_named),
 		cmocka_unit_test(a_flood_keeps_head_and_tail),
