@@ -27,7 +27,6 @@
 #define DEFAULT_NODES 1
 #define DEFAULT_MEMORY ((uint64_t)1 << 30)
 #define MEMORY_UNIT ((uint64_t)1 << 20)
-#define MEMORY_MINIMUM (64 * MEMORY_UNIT)
 #define DEFAULT_SECONDS 600
 #define BOOT_SECONDS 120
 /* A person at the console has all day. */
@@ -63,7 +62,7 @@ static int parse_limits(struct boot_command *command)
 		      command->nodes > NODES_MAXIMUM))
 		return report(EXIT_USAGE, "kernel boot: --nodes %s: give a number from 1 to the number of CPUs, at most %d", nodes,
 			      NODES_MAXIMUM);
-	if (memory && (parse_size(memory, &command->memory) || command->memory < MEMORY_MINIMUM))
+	if (memory && (parse_size(memory, &command->memory) || command->memory < GUEST_MEMORY_MINIMUM))
 		return report(EXIT_USAGE, "kernel boot: --memory %s: give a size of 64 MiB or more, with a unit", memory);
 	if (timeout && (parse_duration(timeout, &nanoseconds) || nanoseconds < 1000000000u))
 		return report(EXIT_USAGE, "kernel boot: --timeout %s: give a duration of a second or more, with a unit", timeout);

@@ -136,8 +136,8 @@ static int read_numbers(struct session *session)
 		status = number_word("slice", words->slice, 0, 1000000, &slice);
 	if (!status)
 		status = number_word("seed", words->seed, 0, INT64_MAX, &seed);
-	if (!status && words->memory && parse_size(words->memory, &request->memory_bytes))
-		status = report(EXIT_USAGE, "--memory: '%s' is not a size; write for example 2 GiB", words->memory);
+	if (!status && words->memory && (parse_size(words->memory, &request->memory_bytes) || request->memory_bytes < GUEST_MEMORY_MINIMUM))
+		status = report(EXIT_USAGE, "--memory: '%s' is no memory of a guest; give 64 MiB or more, with the unit", words->memory);
 	if (!status && words->cpus &&
 	    plan_parse_cpus(words->cpus, request->cpus, &request->cpus_count, reason, sizeof(reason)))
 		status = report(EXIT_USAGE, "--cpus: %s", reason);

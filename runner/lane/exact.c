@@ -442,6 +442,7 @@ static int exact_run(void *opaque, const struct boot_request *request, const str
 static const struct lane exact_lane = {
 	.name = "exact",
 	.summary = "emulates the machine and counts each kernel instruction: the same counts on every host",
+	.cpus_maximum = EXACT_CPUS_MAXIMUM,
 	.probe = exact_probe,
 	.prepare = exact_prepare,
 	.run = exact_run,

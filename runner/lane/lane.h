@@ -25,6 +25,9 @@ enum boot_outcome {
 	BOOT_INTERRUPTED,	/* Ctrl-C */
 };
 
+/* Less than this boots nothing; a number that lacks its unit is far below. */
+#define GUEST_MEMORY_MINIMUM (64ULL << 20)
+
 const char *boot_outcome_name(enum boot_outcome outcome);	/* "ok", "panic", "out-of-memory", ... */
 
 /* One case to run in a boot: an argument vector and what must be set before it. */
@@ -90,6 +93,7 @@ struct lane_facts {
 
 struct lane {
 	const char *name, *summary;
+	unsigned int cpus_maximum;	/* 0: none of its own */
 	/* 0 when the lane can run on this machine for this architecture; -errno and a reason otherwise. Changes nothing. */
 	int (*probe)(const char *architecture, struct lane_facts *facts);
 	/* Once per campaign: builds what all boots share (initramfs base). Its files live in `directory`. */

@@ -17,6 +17,7 @@
 #define BOOT_SECONDS 90
 #define BOOT_SECONDS_PER_CPU 4
 #define POWER_OFF_SECONDS 0
+#define VM_CPUS_MAXIMUM 255	/* what QEMU's x86 machine takes without an IOMMU */
 
 struct vm_session {
 	struct accelerator accelerator;
@@ -189,6 +190,7 @@ static int vm_run(void *opaque, const struct boot_request *request, const struct
 static const struct lane vm_lane = {
 	.name = "vm",
 	.summary = "boots the kernel in QEMU: KVM where it is proved to work, else multi-threaded TCG",
+	.cpus_maximum = VM_CPUS_MAXIMUM,
 	.probe = vm_probe,
 	.prepare = vm_prepare,
 	.run = vm_run,

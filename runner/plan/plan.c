@@ -72,6 +72,19 @@ int plan_parse_cpus(const char *text, unsigned int *counts, size_t *count, char 
 	return error;
 }
 
+static int check_cpus(const struct plan_request *request, const unsigned int *counts, size_t count, struct plan_error *error)
+{
+	unsigned int most = request->lane->cpus_maximum;
+
+	for (size_t i = 0; i < count; i++) {
+		if (counts[i] < 1 || counts[i] > 4096)
+			return fail(error, EXIT_USAGE, "suite: lanes.%s.cpus: %u is not a number of CPUs", request->lane->name, counts[i]);
+		if (most && counts[i] > most)
+			return fail(error, EXIT_USAGE, "%u CPUs: a guest of lane %s has %u at most; give fewer", counts[i], request->lane->name, most);
+	}
+	return 0;
+}
+
 /* --cpus, else the suite's (a number or a list), else the lane's default. */
 static int choose_cpus(const struct plan_request *request, unsigned int *counts, size_t *count, struct plan_error *error)
 {
@@ -79,49 +92,55 @@ static int choose_cpus(const struct plan_request *request, unsigned int *counts,
 	const json_t *item;
 	size_t index;
 
+	*count = 1;
+	counts[0] = plan_default_cpus(request->lane->name);
 	if (request->cpus_count) {
 		memcpy(counts, request->cpus, sizeof(request->cpus));
 		*count = request->cpus_count;
-		return 0;
-	}
-	*count = 1;
-	counts[0] = plan_default_cpus(request->lane->name);
-	if (json_is_integer(value))
+	} else if (json_is_integer(value)) {
 		counts[0] = (unsigned int)json_integer_value(value);
-	else if (json_is_array(value) && json_array_size(value) && json_array_size(value) <= CPU_COUNTS_MAXIMUM) {
+	} else if (json_is_array(value) && json_array_size(value) && json_array_size(value) <= CPU_COUNTS_MAXIMUM) {
 		*count = json_array_size(value);
 		json_array_foreach(value, index, item)
 			counts[index] = (unsigned int)json_integer_value(item);
 	} else if (value) {
 		return fail(error, EXIT_USAGE, "suite: lanes.%s.cpus must be a number or a list of numbers", request->lane->name);
 	}
-	for (size_t i = 0; i < *count; i++)
-		if (counts[i] < 1 || counts[i] > 4096)
-			return fail(error, EXIT_USAGE, "suite: lanes.%s.cpus: %u is not a number of CPUs", request->lane->name, counts[i]);
+	return check_cpus(request, counts, *count, error);
+}
+
+/* --memory, else the suite's, else 0. A number without a unit is bytes, and so below what a guest needs. */
+static int asked_memory(const struct plan_request *request, uint64_t *bytes, struct plan_error *error)
+{
+	const json_t *value = json_object_get(suite_lane(request->suite, request->lane->name), "memory");
+
+	*bytes = request->memory_bytes;
+	if (*bytes || !value)
+		return 0;
+	if (!json_is_string(value) || parse_size(json_string_value(value), bytes) || *bytes < GUEST_MEMORY_MINIMUM)
+		return fail(error, EXIT_USAGE, "suite: lanes.%s.memory is no memory of a guest; give 64 MiB or more, with the unit",
+			    request->lane->name);
 	return 0;
 }
 
 static int choose_memory(const struct plan_request *request, unsigned int cpus, uint64_t *bytes, struct plan_error *error)
 {
-	const json_t *value = json_object_get(suite_lane(request->suite, request->lane->name), "memory");
 	uint64_t least = (512ULL << 20) + cpus * (8ULL << 20);
+	char wanted[32], have[32];
+	int failed;
 
 	if (!strcmp(request->lane->name, "host")) {
 		*bytes = available_memory();
 		return 0;
 	}
-	*bytes = request->memory_bytes ? request->memory_bytes : 0;
-	if (!*bytes && json_is_string(value) && parse_size(json_string_value(value), bytes))
-		return fail(error, EXIT_USAGE, "suite: lanes.%s.memory: '%s' is not a size; write for example 1 GiB",
-			    request->lane->name, json_string_value(value));
+	failed = asked_memory(request, bytes, error);
+	if (failed)
+		return failed;
 	if (!*bytes)
 		*bytes = least > 1ULL << 30 || strcmp(request->lane->name, "vm") ? least : 1ULL << 30;
-	if (*bytes + (300ULL << 20) > available_memory()) {
-		char wanted[32], have[32];
-
+	if (*bytes + (300ULL << 20) > available_memory())
 		return fail(error, EXIT_ENVIRONMENT, "a guest of %s does not fit: %s is free; use --memory, or free some",
 			    format_size(*bytes, wanted, sizeof(wanted)), format_size(available_memory(), have, sizeof(have)));
-	}
 	return 0;
 }
 

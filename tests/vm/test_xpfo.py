@@ -7,9 +7,6 @@ import subprocess
 import guests
 import pytest
 
-# The patches touch headers that everything includes: a kernel from nothing, beside the base.
-pytestmark = pytest.mark.full
-
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "programs"
 MODES = ["off", "sync", "deferred", "batched"]
 # What the guest of the tests lacks, and so is skipped in it: a disk.
