@@ -76,6 +76,8 @@ int kernel_spec_check(const char *spec, const char *architecture, struct kernel_
 int kernel_build(const struct kernel_request *request, kernel_progress progress, void *context,
 		 struct kernel *kernel, struct kernel_error *error);
 void kernel_free(struct kernel *kernel);
+/* The kernel that an identity (campaign/kernels/ID.json) tells of, without building or asking for it anew. -ENOENT: gone from the cache. */
+int kernel_recall(const json_t *identity, struct kernel *kernel, struct kernel_error *error);
 
 /* The series known (name -> parsed series.yaml), as JSON: {"lazy-tlb": {...}}; series in $SHOOTDOWN_SERIES_PATH (colon separated) too. */
 int kernel_series_load(json_t **series, struct kernel_error *error);

@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "../runner/common/build-id.h"
 #include "../runner/common/files.h"
 #include "../runner/common/paths.h"
 #include "../runner/common/spawn.h"
@@ -335,7 +336,7 @@ static char *if_readable(const char *format, const char *release)
 
 static int from_host(const char *architecture, struct kernel *kernel, struct kernel_error *error)
 {
-	char key[HASH_TEXT];
+	char key[HASH_TEXT], build_id[BUILD_ID_TEXT];
 	struct utsname name;
 
 	if (strcmp(architecture, host_architecture()))
@@ -352,6 +353,9 @@ static int from_host(const char *architecture, struct kernel *kernel, struct ker
 	kernel->modules = if_readable("/lib/modules/", name.release);
 	kernel->identity = json_pack("{ss ss s{ss ss} ss ss}", "schema", "shootdown-kernel-1", "key", key, "base", "source", "host",
 				     "version", name.version, "architecture", architecture, "release", name.release);
+	/* By which the host lane knows it again after other kernels ran. */
+	if (!build_id_running_text(build_id))
+		json_object_set_new(kernel->identity, "build_id", json_string(build_id));
 	return 0;
 }
 

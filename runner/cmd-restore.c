@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /* restore: puts back what a killed run left changed. */
 #include <stdio.h>
+#include <string.h>
 
 #include "common/command.h"
 #include "common/message.h"
+#include "machine/resume-unit.h"
 #include "machine/settings.h"
 
 static int run(const struct command_arguments *arguments)
 {
 	unsigned int count = 0;
 	char reason[256] = "";
+	bool removed;
+	int error;
 
 	(void)arguments;
 	if (settings_restore_journal(&count, reason, sizeof(reason)))
 		return report(EXIT_ENVIRONMENT, "restore: %s", reason);
-	printf(count ? "%u settings put back\n" : "nothing to put back\n", count);
+	error = resume_unit_remove(&removed);
+	if (error)
+		return report(EXIT_ENVIRONMENT, "restore: " RESUME_UNIT " cannot be removed: %s; run as root", strerror(-error));
+	if (removed)
+		printf(RESUME_UNIT " removed\n");
+	if (count || !removed)
+		printf(count ? "%u settings put back\n" : "nothing to put back\n", count);
 	return EXIT_DONE;
 }
 
@@ -23,7 +33,7 @@ static const struct command_option options[] = { { NULL, 0, NULL, false, NULL } 
 static const struct command command = {
 	.name = "restore",
 	.usage = "",
-	.summary = "Puts back settings that an earlier run changed and could not put back",
+	.summary = "Puts back settings that an earlier run changed, and ends reboots that it planned",
 	.options = options,
 	.minimum = 0,
 	.maximum = 0,

@@ -27,7 +27,9 @@ static const struct command_option options[] = {
 	{ "arch", 0, "ARCH", false, "x86-64 or arm64" },
 	{ "baseline", 0, "SPEC", false, "kernel that the others are compared with" },
 	{ "output", 'o', "DIR", false, "directory of the campaign" },
-	{ "resume", 0, NULL, false, "go on with the campaign in -o" },
+	{ "resume", 0, NULL, false, "go on with the campaign in -o, or in the directory that is named instead of a suite" },
+	{ "reboot", 0, "HOW", false, "host lane: boot the machine into each kernel; HOW is kexec" },
+	{ "initrd", 0, "FILE", false, "with --reboot: the initrd to boot with (the system's own), or none" },
 	{ "pilot", 0, NULL, false, "run the first kernel against itself and propose blocks and iterations" },
 	{ "effect", 0, "PERCENT", false, "with --pilot: the change that should be found (the suite's margin)" },
 	{ "power", 0, "P", false, "with --pilot: how surely, 0 to 1 (0.8)" },
@@ -94,6 +96,8 @@ static int run(const struct command_arguments *arguments)
 		.only_case = argument_option(arguments, "case"),
 		.directory = argument_option(arguments, "output"),
 		.resume = argument_option(arguments, "resume"),
+		.reboot = argument_option(arguments, "reboot"),
+		.initrd = argument_option(arguments, "initrd"),
 		.dry_run = argument_option(arguments, "dry-run"),
 		.aa = argument_option(arguments, "pilot"),
 		.exec = argument_option(arguments, "exec") ? arguments->rest : NULL,
@@ -106,10 +110,10 @@ static int run(const struct command_arguments *arguments)
 		status = report(EXIT_USAGE, "run --exec takes its command after '--' and no suite: shootdown run --exec -- COMMAND");
 	else if (!words.exec && arguments->rest_count)
 		status = report(EXIT_USAGE, "a command after '--' needs --exec");
-	else if (words.resume && !words.directory)
-		status = report(EXIT_USAGE, "--resume needs the campaign's directory: -o DIR");
+	else if (words.resume && !words.directory && !words.suite)
+		status = report(EXIT_USAGE, "--resume needs the campaign's directory: shootdown run --resume DIR");
 	else if (words.resume)
-		status = run_resume(words.directory, &directory);
+		status = run_resume(words.directory ? words.directory : words.suite, &words, &directory);
 	else if (!words.suite && !words.exec)
 		status = report(EXIT_USAGE, "name a suite or a workload; 'shootdown list suites' and 'shootdown list workloads' show them");
 	else {

@@ -4,6 +4,7 @@
 
 #include "../kernels/kernel.h"
 #include "common/files.h"
+#include "common/json-text.h"
 #include "common/message.h"
 #include "run.h"
 
@@ -81,6 +82,40 @@ int run_build_kernels(const char *const *specs, const char *const *kconfig, cons
 		*count = 0;
 	}
 	return status;
+}
+
+bool run_recall_kernels(const char *campaign_directory, struct kernel **kernels, size_t *count)
+{
+	char *plan_path = text_format("%s/plan.json", campaign_directory), reason[256];
+	json_t *plan = NULL, *entry;
+	const json_t *entries;
+	size_t index;
+	bool found = !read_json(plan_path, &plan, reason, sizeof(reason));
+
+	entries = json_object_get(plan, "kernels");
+	*count = 0;
+	*kernels = calloc(json_array_size(entries) + 1, sizeof(**kernels));
+	if (!*kernels)
+		abort();
+	json_array_foreach(entries, index, entry) {
+		char *path = text_format("%s/kernels/%s.json", campaign_directory, text_of(entry, "id"));
+		struct kernel_error error;
+		json_t *identity = NULL;
+
+		found = found && !read_json(path, &identity, reason, sizeof(reason)) && !kernel_recall(identity, &(*kernels)[index], &error);
+		*count += found;
+		json_decref(identity);
+		free(path);
+	}
+	found = found && *count;
+	if (!found) {
+		run_kernels_free(*kernels, *count);
+		*kernels = NULL;
+		*count = 0;
+	}
+	json_decref(plan);
+	free(plan_path);
+	return found;
 }
 
 void run_kernels_free(struct kernel *kernels, size_t count)

@@ -29,10 +29,10 @@ static char *suite_copy(const char *campaign_directory)
 	return NULL;
 }
 
-int run_resume(const char *campaign_directory, char **directory)
+int run_resume(const char *campaign_directory, const struct run_words *given, char **directory)
 {
 	struct run_words words = {
-		.directory = campaign_directory, .resume = true, .specs = empty_list(), .kconfig = empty_list(),
+		.directory = campaign_directory, .resume = true, .reboot = given->reboot, .initrd = given->initrd, .specs = empty_list(), .kconfig = empty_list(),
 		.probes = empty_list(), .exec = empty_list(), .exec_files = empty_list(),
 	};
 	char *path = text_format("%s/plan.json", campaign_directory), *suite = suite_copy(campaign_directory), reason[256];

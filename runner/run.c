@@ -15,6 +15,7 @@
 #include "machine/facts.h"
 #include "plan/analysis.h"
 #include "plan/execute.h"
+#include "run-reboot.h"
 #include "run-words.h"
 #include "store/campaign.h"
 
@@ -93,8 +94,13 @@ static int get_kernels(struct session *session)
 	bool host = !strcmp(session->lane->name, "host");
 	const char **specs = borrow_list(host ? NULL : json_object_get(session->suite.json, "kernels"), host ? "host" : "deb:6.12");
 	const char **kconfig = borrow_list(json_object_get(lane, "kconfig"), "fast");
-	int status = build_kernels(session, *session->words->specs ? session->words->specs : specs,
-				   *session->words->kconfig ? session->words->kconfig : kconfig);
+	int status = EXIT_DONE;
+
+	/* The kernel that was "host" is perhaps not the one that runs now, and the others need no builder to be found again. */
+	if (!host || !session->words->resume ||
+	    !run_recall_kernels(session->words->directory, &session->kernels, &session->kernel_count))
+		status = build_kernels(session, *session->words->specs ? session->words->specs : specs,
+				       *session->words->kconfig ? session->words->kconfig : kconfig);
 
 	free(specs);
 	free(kconfig);
@@ -262,12 +268,53 @@ static int finish(const struct campaign *campaign, const struct execute_summary 
 	return EXIT_DONE;
 }
 
+/* The next boot of the plan wants a kernel that somebody must boot. */
+static int wait_for_boot(const struct session *session, const struct campaign *campaign, const struct execute_summary *summary)
+{
+	const struct kernel *kernel = plan_kernel(campaign->plan, summary->next, session->kernels, session->kernel_count);
+	const char *label = kernel ? kernel->label : text_of(summary->next, "kernel");
+	const char *image = kernel && kernel->image ? kernel->image : "no image is known";
+	const char *parameters = kernel && kernel->boot_parameters ? kernel->boot_parameters : "";
+
+	return report(EXIT_CANNOT_TELL, "%u of %u boots are done; boot kernel %s (%s%s%s) and run this again: shootdown run --resume %s",
+		      summary->ran + summary->skipped, summary->boots, label, image, *parameters ? ", with " : "", parameters,
+		      campaign->directory);
+}
+
 static int execute(struct session *session, struct campaign *campaign)
 {
 	struct execute_summary summary;
-	int error = campaign_execute(campaign, session->lane, session->kernels, session->kernel_count, &summary);
+	int error = campaign_execute(campaign, session->lane, session->kernels, session->kernel_count, EXECUTE_ALL, &summary);
 
-	return finish(campaign, &summary, error);
+	return summary.next ? wait_for_boot(session, campaign, &summary) : finish(campaign, &summary, error);
+}
+
+/* One boot of the plan is one of the machine: what it was started for runs, and the machine is started for the next. */
+static int execute_rebooting(struct session *session, struct campaign *campaign)
+{
+	struct execute_summary summary;
+	struct reboot reboot;
+	int error, status = run_reboot_begin(campaign, &reboot);
+
+	if (status)
+		return status;
+	error = campaign_execute(campaign, session->lane, session->kernels, session->kernel_count, reboot.arrived ? 1 : 0, &summary);
+	if (error == -EAGAIN && summary.next && (summary.ran || !reboot.arrived)) {
+		status = run_reboot_leave(campaign, session->words, &reboot, summary.next, session->kernels, session->kernel_count);
+	} else {
+		run_reboot_end(campaign, &reboot);
+		if (error == -EAGAIN && summary.next)
+			snprintf(summary.stop, sizeof(summary.stop), "%s was started with kexec and is not what runs now (did it come up?)",
+				 text_of(plan_kernel_by_id(campaign->plan, text_of(summary.next, "kernel")), "label"));
+		status = finish(campaign, &summary, error);
+	}
+	json_decref(reboot.state);
+	return status;
+}
+
+static int run_boots(struct session *session, struct campaign *campaign)
+{
+	return session->words->reboot ? execute_rebooting(session, campaign) : execute(session, campaign);
 }
 
 static int start_campaign(struct session *session, char **directory)
@@ -284,7 +331,7 @@ static int start_campaign(struct session *session, char **directory)
 		return status;
 	}
 	error = fill_campaign(session, &campaign);
-	status = error ? report(EXIT_ENVIRONMENT, "campaign %s cannot be written: %s", path, strerror(-error)) : execute(session, &campaign);
+	status = error ? report(EXIT_ENVIRONMENT, "campaign %s cannot be written: %s", path, strerror(-error)) : run_boots(session, &campaign);
 	campaign_close(&campaign);
 	*directory = path;
 	return status;
@@ -322,7 +369,7 @@ static int resume_campaign(struct session *session, char **directory)
 		status = report(EXIT_USAGE, "campaign %s was made with another %s; resume it as it was, or start a new one with another -o",
 				session->words->directory, difference);
 	else
-		status = execute(session, &campaign);
+		status = run_boots(session, &campaign);
 	campaign_close(&campaign);
 	*directory = strdup(session->words->directory);
 	return status;
@@ -340,6 +387,8 @@ static int prepare(struct session *session)
 	status = read_numbers(session);
 	if (!status)
 		status = choose_lane(session);
+	if (!status)
+		status = run_reboot_check(session->words, session->lane->name);
 	if (!status)
 		status = probe_lane(session);
 	if (!status)

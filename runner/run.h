@@ -15,6 +15,7 @@ struct run_words {
 	const char *lane, *cpus, *blocks, *iterations, *warmup, *phases, *memory, *nodes, *slice, *seed, *architecture, *baseline;
 	const char *only_case;		/* leave only this case of the suite; NULL: all */
 	const char *directory;		/* -o */
+	const char *reboot, *initrd;	/* how the machine is booted into the next kernel; not part of the plan */
 	bool dry_run, resume;
 	bool aa;			/* the first kernel against itself: what --pilot runs */
 	const char *const *exec;	/* NULL: none */
@@ -27,6 +28,8 @@ int run_campaign(const struct run_words *words, char **directory);
 /* Builds the kernels that specs name; ranges are expanded. Exit status; the caller frees with run_kernels_free(). */
 int run_build_kernels(const char *const *specs, const char *const *kconfig, const char *architecture, bool check_only,
 		      struct kernel **kernels, size_t *count);
+/* The kernels of a campaign as it recorded them, from the cache; false: one is gone, or the campaign has none. */
+bool run_recall_kernels(const char *campaign_directory, struct kernel **kernels, size_t *count);
 void run_kernels_free(struct kernel *kernels, size_t count);
 
 #endif

@@ -80,6 +80,8 @@ static void time_left(char *text, size_t text_size)
 	if (progress.done && progress.done < progress.total) {
 		double left = elapsed / progress.done * (progress.total - progress.done);
 
+		if (left < 0.5)
+			return;
 		format_duration((uint64_t)(left + 0.5) * 1000000000ULL, duration, sizeof(duration));
 		snprintf(text, text_size, ", %s left", duration);
 	}

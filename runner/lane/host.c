@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +15,7 @@
 #include "../guest/facts.h"
 #include "../machine/settings.h"
 #include "guest-state.h"
+#include "running-kernel.h"
 
 #define POLL_MS 200
 #define LINE_LIMIT ((size_t)16 << 20)
@@ -331,6 +331,21 @@ static void judge(const struct guest_state *state, struct boot_result *result)
 	}
 }
 
+/* Which boot of the machine this was: several boots of a plan may have been one. */
+static json_t *boot_facts(void)
+{
+	json_t *facts = collect_facts();
+	char *boot_id = read_text("/proc/sys/kernel/random/boot_id");
+
+	if (facts && boot_id)
+		json_object_set_new(facts, "boot_id", json_string(boot_id));
+	else if (facts)
+		json_object_set_new(json_object_get(facts, "missing"), "boot_id",
+				    json_string("/proc/sys/kernel/random/boot_id could not be read"));
+	free(boot_id);
+	return facts;
+}
+
 static int run_cases(const json_t *facts, const struct boot_request *request, const struct boot_sink *sink,
 		     const unsigned int *limits, struct boot_result *result)
 {
@@ -347,7 +362,7 @@ static int run_cases(const json_t *facts, const struct boot_request *request, co
 	for (int i = 0; i < STREAM_COUNT; i++)
 		state->streams[i] = -1;
 	state->started = guest_now();
-	say(state, json_pack("{s:s, s:o?}", "init", "boot", "facts", collect_facts()));
+	say(state, json_pack("{s:s, s:o?}", "init", "boot", "facts", boot_facts()));
 	for (size_t i = 0; i < request->case_count && !interrupted && !state->host_error; i++)
 		run_one(state, &request->cases[i], i);
 	result->seconds = guest_now() - state->started;
@@ -358,14 +373,10 @@ static int run_cases(const json_t *facts, const struct boot_request *request, co
 	return 0;
 }
 
-/* A kernel that was built can be measured here only when it is the one that runs. */
-static bool is_running(const struct kernel *kernel)
+static int host_runs_now(void *session, const struct kernel *kernels, size_t count, bool *now, char *reason, size_t reason_size)
 {
-	struct utsname name;
-
-	if (!kernel || !kernel->image)
-		return true;
-	return kernel->release && !uname(&name) && !strcmp(name.release, kernel->release);
+	(void)session;
+	return running_kernels(kernels, count, now, reason, reason_size);
 }
 
 static int host_run(void *session, const struct boot_request *request, const struct boot_sink *sink, struct boot_result *result)
@@ -374,12 +385,6 @@ static int host_run(void *session, const struct boot_request *request, const str
 	int error;
 
 	*result = (struct boot_result){ .seconds_to_workload = NAN };
-	if (!is_running(request->kernel)) {
-		result->outcome = BOOT_HOST_ERROR;
-		guest_text(result->detail, sizeof(result->detail), "boot kernel %s (%s) and run this again", request->kernel->label,
-			   request->kernel->release ? request->kernel->release : "release unknown");
-		return 0;
-	}
 	limits = calloc(request->case_count + 1, sizeof(*limits));
 	if (!limits)
 		return -ENOMEM;
@@ -395,6 +400,7 @@ static const struct lane host_lane = {
 	.summary = "runs the workloads on the kernel that runs",
 	.probe = host_probe,
 	.prepare = host_prepare,
+	.runs_now = host_runs_now,
 	.run = host_run,
 	.cleanup = host_cleanup,
 };

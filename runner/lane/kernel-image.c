@@ -128,6 +128,22 @@ static bool bootable(char *kernel, size_t size)
 	return result;
 }
 
+int kernel_image_contents(const char *image, char **data, size_t *size)
+{
+	const char *payload;
+	char *kernel = NULL;
+	size_t payload_size, kernel_size;
+	int error = read_file(image, IMAGE_LIMIT, data, size);
+
+	if (error || !find_payload(*data, *size, &payload, &payload_size))
+		return error;
+	error = unpack(payload, payload_size, &kernel, &kernel_size);
+	free(*data);
+	*data = kernel;
+	*size = kernel_size;
+	return error;
+}
+
 int kernel_image_unpack(const char *image, const char *output)
 {
 	char *data, *kernel = NULL;

@@ -7,7 +7,15 @@
 #ifndef SHOOTDOWN_KERNEL_IMAGE_H
 #define SHOOTDOWN_KERNEL_IMAGE_H
 
+#include <stddef.h>
+
 #include "../../kernels/kernel.h"
+
+/*
+ * What runs when the image has started: the kernel that a bzImage packs, else
+ * the file as it stands. 0 or -errno; the caller frees *data.
+ */
+int kernel_image_contents(const char *image, char **data, size_t *size);
 
 /*
  * Writes the ELF kernel that is inside `image` to `output`.

@@ -98,6 +98,11 @@ struct lane {
 	int (*probe)(const char *architecture, struct lane_facts *facts);
 	/* Once per campaign: builds what all boots share (initramfs base). Its files live in `directory`. */
 	int (*prepare)(const char *directory, const char *architecture, void **session, char *reason, size_t reason_size);
+	/*
+	 * Optional: which of these kernels the lane can run before somebody boots another one. Fills `now`; -errno and a
+	 * reason when that cannot be told. NULL: the lane boots any kernel itself.
+	 */
+	int (*runs_now)(void *session, const struct kernel *kernels, size_t count, bool *now, char *reason, size_t reason_size);
 	/* One boot. Returns 0 when *result is filled (whatever the outcome), -errno on internal trouble. */
 	int (*run)(void *session, const struct boot_request *request, const struct boot_sink *sink, struct boot_result *result);
 	void (*cleanup)(void *session);

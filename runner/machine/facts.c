@@ -103,14 +103,15 @@ json_t *host_facts(void)
 	struct utsname name;
 
 	json_object_set_new(identity, "architecture", json_string(host_architecture()));
+	/* Neither the kernel nor the memory that it leaves makes another machine: a campaign of the host lane boots several. */
 	if (!uname(&name)) {
-		json_object_set_new(identity, "kernel_release", json_string(name.release));
-		json_object_set_new(identity, "kernel_version", json_string(name.version));
+		json_object_set_new(state, "kernel_release", json_string(name.release));
+		json_object_set_new(state, "kernel_version", json_string(name.version));
 	}
 	add_cpu_model(identity, missing);
 	add_topology(identity, missing);
 	if (meminfo_bytes("MemTotal"))
-		json_object_set_new(identity, "memory_bytes", json_integer((json_int_t)meminfo_bytes("MemTotal")));
+		json_object_set_new(state, "memory_bytes", json_integer((json_int_t)meminfo_bytes("MemTotal")));
 	else
 		json_object_set_new(missing, "memory_bytes", json_string("/proc/meminfo does not say"));
 	for (size_t i = 0; i < sizeof(state_files) / sizeof(state_files[0]); i++)

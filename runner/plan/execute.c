@@ -85,18 +85,6 @@ static void free_cases(struct boot_case *cases, size_t count)
 	free(cases);
 }
 
-static const struct kernel *kernel_of(const struct campaign *campaign, const json_t *boot, const struct kernel *kernels, size_t count)
-{
-	const char *id = json_string_value(json_object_get(boot, "kernel"));
-	json_t *entry;
-	size_t index;
-
-	json_array_foreach(json_object_get(campaign->plan, "kernels"), index, entry)
-		if (index < count && id && !strcmp(json_string_value(json_object_get(entry, "id")), id))
-			return &kernels[index];
-	return NULL;
-}
-
 static void fill_request(struct boot_request *request, const struct campaign *campaign, const json_t *boot)
 {
 	const json_t *guest = json_object_get(campaign->plan, "guest"), *phase = json_object_get(boot, "phase");
@@ -237,57 +225,113 @@ static int after_boot(struct campaign *campaign, const char *what, const struct 
 	return 0;
 }
 
-static int execute_boots(struct campaign *campaign, const struct lane *lane, void *session, const struct kernel *kernels,
-			 size_t kernel_count, struct execute_summary *summary)
+/* What a campaign is run with, beside the campaign itself. */
+struct execution {
+	const struct lane *lane;
+	void *session;
+	const struct kernel *kernels;
+	size_t kernel_count;
+	bool *now;		/* of each kernel: the lane can run it as things stand */
+	int most;
+	struct execute_summary *summary;
+};
+
+static int execute_boot(struct campaign *campaign, const struct execution *execution, const json_t *boot, size_t index)
 {
-	const json_t *boots = json_object_get(campaign->plan, "boots");
+	struct boot_result result;
+	char what[512];
+	int error;
+
+	describe_boot(campaign, boot, what, sizeof(what));
+	progress_step((unsigned int)index, what);
+	error = run_boot_until_told(campaign, execution->lane, execution->session, boot,
+				    plan_kernel(campaign->plan, boot, execution->kernels, execution->kernel_count), what, &result,
+				    &execution->summary->repeated);
+	return after_boot(campaign, what, &result, error, execution->summary);
+}
+
+static bool must_wait(const struct campaign *campaign, const struct execution *execution, const json_t *boot)
+{
+	const struct kernel *kernel = plan_kernel(campaign->plan, boot, execution->kernels, execution->kernel_count);
+
+	if (execution->most >= 0 && execution->summary->ran >= (unsigned int)execution->most)
+		return true;
+	return kernel && !execution->now[kernel - execution->kernels];
+}
+
+/*
+ * In the order of the plan. Where another kernel must be booted first, the
+ * boots of this one go ahead of the others of their block and no further: the
+ * boots of a block stay next to each other.
+ */
+static int execute_boots(struct campaign *campaign, const struct execution *execution)
+{
+	const json_t *boots = json_object_get(campaign->plan, "boots"), *waits = NULL;
 	json_t *boot;
 	size_t index;
 	int error = 0;
 
-	summary->boots = (unsigned int)json_array_size(boots);
-	progress_start("boot", summary->boots);
+	execution->summary->boots = (unsigned int)json_array_size(boots);
+	progress_start("boot", execution->summary->boots);
 	json_array_foreach(boots, index, boot) {
-		struct boot_result result;
-		char what[512];
-
 		if (campaign_boot_done(campaign, boot)) {
-			summary->skipped++;
+			execution->summary->skipped++;
 			continue;
 		}
-		describe_boot(campaign, boot, what, sizeof(what));
-		progress_step((unsigned int)index, what);
-		error = run_boot_until_told(campaign, lane, session, boot, kernel_of(campaign, boot, kernels, kernel_count), what,
-					    &result, &summary->repeated);
-		error = after_boot(campaign, what, &result, error, summary);
+		if (waits && (execution->most >= 0 || !json_equal(json_object_get(waits, "block"), json_object_get(boot, "block"))))
+			continue;
+		if (must_wait(campaign, execution, boot)) {
+			waits = waits ? waits : boot;
+			continue;
+		}
+		error = execute_boot(campaign, execution, boot, index);
 		if (error)
 			break;
 	}
 	progress_end();
-	return error;
+	execution->summary->next = waits;
+	return error ? error : waits ? -EAGAIN : 0;
+}
+
+static int find_runnable(const struct execution *execution)
+{
+	struct execute_summary *summary = execution->summary;
+
+	for (size_t i = 0; i < execution->kernel_count; i++)
+		execution->now[i] = true;
+	if (!execution->lane->runs_now)
+		return 0;
+	return execution->lane->runs_now(execution->session, execution->kernels, execution->kernel_count, execution->now, summary->stop,
+					 sizeof(summary->stop));
 }
 
 int campaign_execute(struct campaign *campaign, const struct lane *lane, const struct kernel *kernels, size_t kernel_count,
-		     struct execute_summary *summary)
+		     int most, struct execute_summary *summary)
 {
+	struct execution execution = {
+		.lane = lane, .kernels = kernels, .kernel_count = kernel_count, .now = calloc(kernel_count + 1, sizeof(bool)), .most = most,
+		.summary = summary,
+	};
 	const char *architecture = json_string_value(json_object_get(campaign->plan, "architecture"));
 	char *directory = text_format("%s/session", campaign->directory);
-	void *session = NULL;
 	int error;
 
 	memset(summary, 0, sizeof(*summary));
 	error = remove_tree(directory);
 	if (!error)
 		error = make_directories(directory);
-	if (error)
-		snprintf(summary->stop, sizeof(summary->stop), "%.400s: %s", directory, strerror(-error));
+	if (error || !execution.now)
+		snprintf(summary->stop, sizeof(summary->stop), "%.400s: %s", directory, strerror(error ? -error : ENOMEM));
 	else
-		error = lane->prepare(directory, architecture, &session, summary->stop, sizeof(summary->stop));
+		error = lane->prepare(directory, architecture, &execution.session, summary->stop, sizeof(summary->stop));
 	if (!error)
-		error = execute_boots(campaign, lane, session, kernels, kernel_count, summary);
-	if (session)
-		lane->cleanup(session);
+		error = execution.now ? find_runnable(&execution) : -ENOMEM;
+	if (!error)
+		error = execute_boots(campaign, &execution);
+	if (execution.session)
+		lane->cleanup(execution.session);
 	remove_tree(directory);
 	free(directory);
+	free(execution.now);
 	return error;
 }

@@ -9,10 +9,17 @@
 struct execute_summary {
 	unsigned int boots, ran, skipped, failed, repeated;	/* skipped: complete already, from before --resume */
 	char stop[512];					/* why the campaign stopped early; "" when it did not */
+	const json_t *next;				/* with -EAGAIN: the boot that waits for its kernel; borrowed from the plan */
 };
 
-/* kernels stand in the order of plan.kernels. 0; -EINTR after an interruption; -errno of the host. */
+#define EXECUTE_ALL (-1)
+
+/*
+ * kernels stand in the order of plan.kernels. 0; -EAGAIN when somebody must
+ * boot another kernel first, or when `most` boots were run and more are left;
+ * -EINTR after an interruption; -errno of the host.
+ */
 int campaign_execute(struct campaign *campaign, const struct lane *lane, const struct kernel *kernels, size_t kernel_count,
-		     struct execute_summary *summary);
+		     int most, struct execute_summary *summary);
 
 #endif

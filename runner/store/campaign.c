@@ -243,6 +243,21 @@ json_t *plan_kernel_by_id(const json_t *plan, const char *id)
 	return entry_by_id(json_object_get(plan, "kernels"), id);
 }
 
+const struct kernel *plan_kernel(const json_t *plan, const json_t *boot, const struct kernel *kernels, size_t count)
+{
+	const char *id = json_string_value(json_object_get(boot, "kernel"));
+	const json_t *entry;
+	size_t index;
+
+	json_array_foreach(json_object_get(plan, "kernels"), index, entry) {
+		const char *have = json_string_value(json_object_get(entry, "id"));
+
+		if (index < count && id && have && !strcmp(have, id))
+			return &kernels[index];
+	}
+	return NULL;
+}
+
 char *campaign_record_path(const struct campaign *campaign, const json_t *boot, const json_t *plan_case)
 {
 	return text_format("%s/records/%04d-%s.json", campaign->directory,

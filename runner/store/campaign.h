@@ -42,5 +42,7 @@ char *campaign_record_path(const struct campaign *campaign, const json_t *boot, 
 /* The case of the plan with that id; borrowed. */
 json_t *plan_case_by_id(const json_t *plan, const char *id);
 json_t *plan_kernel_by_id(const json_t *plan, const char *id);
+/* The kernel of a boot, of kernels that stand in the order of plan.kernels; NULL: none. */
+const struct kernel *plan_kernel(const json_t *plan, const json_t *boot, const struct kernel *kernels, size_t count);
 
 #endif
