@@ -111,7 +111,7 @@ static int run(const struct command_arguments *arguments)
 	else if (!words.exec && arguments->rest_count)
 		status = report(EXIT_USAGE, "a command after '--' needs --exec");
 	else if (words.resume && !words.directory && !words.suite)
-		status = report(EXIT_USAGE, "--resume needs the campaign's directory: shootdown run --resume DIR");
+		status = report(EXIT_USAGE, "--resume needs the campaign's directory: shootdown run --resume DIR, or -o DIR");
 	else if (words.resume)
 		status = run_resume(words.directory ? words.directory : words.suite, &words, &directory);
 	else if (!words.suite && !words.exec)
