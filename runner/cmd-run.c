@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "common/command.h"
+#include "common/files.h"
 #include "common/message.h"
 #include "plan/analysis.h"
 #include "run.h"
@@ -74,6 +75,15 @@ static int propose(const char *directory, const struct command_arguments *argume
 	return status;
 }
 
+static bool is_campaign(const char *directory)
+{
+	char *plan = text_format("%s/plan.json", directory ? directory : "");
+	bool is = directory && file_exists(plan);
+
+	free(plan);
+	return is;
+}
+
 static int run(const struct command_arguments *arguments)
 {
 	struct run_words words = {
@@ -110,7 +120,7 @@ static int run(const struct command_arguments *arguments)
 		status = report(EXIT_USAGE, "run --exec takes its command after '--' and no suite: shootdown run --exec -- COMMAND");
 	else if (!words.exec && arguments->rest_count)
 		status = report(EXIT_USAGE, "a command after '--' needs --exec");
-	else if (words.resume && !words.directory && !words.suite)
+	else if (words.resume && !words.directory && !is_campaign(words.suite))
 		status = report(EXIT_USAGE, "--resume needs the campaign's directory: shootdown run --resume DIR, or -o DIR");
 	else if (words.resume)
 		status = run_resume(words.directory ? words.directory : words.suite, &words, &directory);
