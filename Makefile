@@ -5,6 +5,7 @@
 # make check-fast     tests without a kernel, under a minute
 # make check          the tests, with kernels
 # make check-full     whatever takes longer
+# make fuzz           what reads foreign bytes, under random ones: FUZZ_SECONDS=5 for each target; fuzz-long: 600
 # make bench          the figures, measured
 # make install        DESTDIR, PREFIX
 # make ARCH=arm64     cross build below build/arm64
@@ -37,6 +38,9 @@ ifdef UBSAN
 OUR_CFLAGS += -fsanitize=undefined -fno-sanitize-recover=undefined
 OUR_LDFLAGS += -fsanitize=undefined
 endif
+ifdef FUZZ
+OUR_CFLAGS += -fsanitize=fuzzer-no-link
+endif
 Q := $(if $(V),,@)
 say = $(if $(V),@:,@printf '  %-8s %s\n' $(1) $(2))
 
@@ -52,6 +56,7 @@ GUEST_SRC := $(wildcard runner/guest/*.c)
 # The host lane collects the same facts as a guest's init.
 RUNNER_SRC += runner/guest/facts.c runner/guest/text.c
 EXACT_SRC := $(wildcard runner/exact/*.c)
+FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz-%.c,%,$(wildcard tests/fuzz/fuzz-*.c))
 UNIT_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 
 object = $(patsubst %.c,$(BUILD)/object/%.o,$(1))
@@ -141,6 +146,14 @@ $(BUILD)/tests/test-exact-plugin: $(filter-out %/front-api1.o,$(EXACT_OBJ))
 .PHONY: unit-tests
 unit-tests: $(addprefix $(BUILD)/tests/,$(UNIT_TESTS))
 
+# A fuzz target likewise; libFuzzer brings the main().
+$(BUILD)/fuzz/%: $(BUILD)/object/tests/fuzz/fuzz-%.o $(TEST_OBJ) $(BUILD)/compile-flags
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(OUR_LDFLAGS) -fsanitize=fuzzer $(LDFLAGS) -o $@ $< $(TEST_OBJ) $(RUNNER_LIBS) $(HARNESS_LIBS)
+.PHONY: fuzz-programs
+fuzz-programs: $(addprefix $(BUILD)/fuzz/,$(FUZZ_TARGETS))
+
 -include $(shell find $(BUILD)/object $(BUILD)/workloads -name '*.d' 2>/dev/null)
 .SECONDARY:
 
@@ -165,26 +178,38 @@ check-fast: all unit-tests
 	$(Q)$(PYTHON) tests/run.py fast
 
 SANITIZED := build/sanitized
+FUZZED := build/fuzzed
 check: packages-check
 	$(Q)$(MAKE) --no-print-directory all unit-tests
 	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all
 	$(Q)$(MAKE) --no-print-directory BUILD=$(SANITIZED) ASAN=1 UBSAN=1 all unit-tests
 	$(Q)$(MAKE) --no-print-directory lint
-	$(Q)$(PYTHON) tests/run.py check --sanitized $(SANITIZED)
+	$(Q)$(MAKE) --no-print-directory fuzzed
+	$(Q)$(PYTHON) tests/run.py check --sanitized $(SANITIZED) --fuzzed $(FUZZED)
 
 check-full: packages-check
 	$(Q)$(MAKE) --no-print-directory all unit-tests
 	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all
 	$(Q)$(MAKE) --no-print-directory BUILD=$(SANITIZED) ASAN=1 UBSAN=1 all unit-tests
 	$(Q)$(MAKE) --no-print-directory lint
-	$(Q)$(PYTHON) tests/run.py full --sanitized $(SANITIZED)
+	$(Q)$(MAKE) --no-print-directory fuzzed
+	$(Q)$(PYTHON) tests/run.py full --sanitized $(SANITIZED) --fuzzed $(FUZZED)
+
+FUZZ_SECONDS ?= 5
+.PHONY: fuzzed fuzz fuzz-long
+fuzzed:
+	$(Q)$(MAKE) --no-print-directory BUILD=$(FUZZED) CC=clang CFLAGS='-O1 -g' FUZZ=1 ASAN=1 UBSAN=1 fuzz-programs
+fuzz: fuzzed
+	$(Q)$(PYTHON) tests/fuzz/run.py $(FUZZED) --seconds $(FUZZ_SECONDS)
+fuzz-long: fuzzed
+	$(Q)$(PYTHON) tests/fuzz/run.py $(FUZZED) --seconds 600 --seed 0
 
 bench: packages-check
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)$(MAKE) --no-print-directory ARCH=arm64 all
 	$(Q)$(PYTHON) -m tests.bench
 
-OUR_C := $(wildcard workloads/*.c workloads/helpers/*.c runner/*.c runner/*/*.c kernels/*.c tests/unit/*.c)
+OUR_C := $(wildcard workloads/*.c workloads/helpers/*.c runner/*.c runner/*/*.c kernels/*.c tests/unit/*.c tests/fuzz/*.c)
 # Without the system's headers the loops of jansson are not known to be loops.
 CPPCHECK_MACROS := '-Djson_array_foreach(array,index,value)=for (index = 0; (value = json_array_get(array, index)); index++)' \
 	'-Djson_object_foreach(object,key,value)=for (; (key = next_key(object)) && (value = json_object_get(object, key));)'

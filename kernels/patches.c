@@ -35,7 +35,8 @@ static unsigned int hunk_number(const char *patch, const char *file, unsigned lo
 	unsigned int hunk = 0;
 	bool inside = false;
 
-	for (const char *p = patch; p && *p; p = strchr(p, '\n'), p += p != NULL) {
+	for (const char *p = patch, *newline; *p; p = newline ? newline + 1 : p + strlen(p)) {
+		newline = strchr(p, '\n');
 		if (!strncmp(p, "--- ", 4) && strncmp(p, "--- /dev/null", 13)) {
 			const char *name = strchr(p + 4, '/');
 

@@ -8,6 +8,7 @@
 #include "common/files.h"
 #include "common/message.h"
 #include "run-words.h"
+#include "store/plan-check.h"
 
 static const char **empty_list(void)
 {
@@ -40,7 +41,7 @@ int run_resume(const char *campaign_directory, const struct run_words *given, ch
 	json_t *plan = NULL;
 	int status;
 
-	if (read_json(path, &plan, reason, sizeof(reason))) {
+	if (read_json(path, &plan, reason, sizeof(reason)) || plan_check(plan, reason, sizeof(reason))) {
 		status = report(EXIT_ENVIRONMENT, "there is no campaign to resume in %s: %s", campaign_directory, reason);
 	} else {
 		run_words_recall(json_object_get(plan, "command"), &words);

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Runs the tests of a level and closes with one line: N passed, N failed, N skipped.
 
-usage: tests/run.py fast|check|full [--build DIR] [--sanitized DIR]
+usage: tests/run.py fast|check|full [--build DIR] [--sanitized DIR] [--fuzzed DIR]
 
 fast   C units and Python tests, no kernel
-check  fast, the C units again under sanitizers, and the VM tests
+check  fast, the C units again under sanitizers, some seconds of each fuzz target, and the VM tests
 full   check, and the tests marked `full`
 """
 import argparse
@@ -19,6 +19,7 @@ import xml.etree.ElementTree
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 UNIT_TIMEOUT = 120
+FUZZ_SECONDS = {"check": 2, "full": 20}
 RESULT = re.compile(r"^(not ok|ok) \d+ - ?(\S*)(.*)$", re.MULTILINE)
 
 
@@ -62,6 +63,18 @@ def run_units(build, totals):
             run_unit(program, totals)
 
 
+def run_fuzz(build, seconds, totals):
+    """Its own last line is like ours."""
+    output = ""
+    with subprocess.Popen([sys.executable, ROOT / "tests" / "fuzz" / "run.py", build, "--seconds", str(seconds)], text=True,
+                          stdout=subprocess.PIPE, errors="replace") as fuzzing:
+        for line in fuzzing.stdout:
+            print(line, end="", flush=True)
+            output = line
+    counts = re.fullmatch(r"(\d+) passed, (\d+) failed, (\d+) skipped\n?", output)
+    totals.add(*(map(int, counts.groups()) if counts else (0, 1, 0)))
+
+
 def run_pytest(arguments, build, totals):
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.xml"
@@ -86,11 +99,14 @@ def main():
     parser.add_argument("level", choices=["fast", "check", "full"])
     parser.add_argument("--build", type=pathlib.Path, default=ROOT / "build")
     parser.add_argument("--sanitized", type=pathlib.Path)
+    parser.add_argument("--fuzzed", type=pathlib.Path)
     options = parser.parse_args()
     totals = Totals()
     run_units(options.build, totals)
     if options.sanitized:
         run_units(options.sanitized, totals)
+    if options.fuzzed:
+        run_fuzz(options.fuzzed, FUZZ_SECONDS.get(options.level, 1), totals)
     # A test that boots a kernel stands in tests/vm; `full` marks what takes longer than `make check` may.
     folders = ["tests/python"] + (["tests/vm"] if options.level != "fast" else [])
     selection = {"fast": "not full and not slow", "check": "not full", "full": ""}[options.level]

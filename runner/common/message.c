@@ -38,6 +38,21 @@ bool colour_wanted(int fd)
 	return isatty(fd) && !(no_colour && *no_colour) && !(terminal && !strcmp(terminal, "dumb"));
 }
 
+/* Texts hold what files and guests said: it must not steer a terminal. */
+static void put_text(const char *format, va_list arguments, const char *allowed)
+{
+	char *text;
+
+	if (vasprintf(&text, format, arguments) < 0)
+		abort();
+	for (char *at = text; *at; at++)
+		if (((unsigned char)*at < ' ' || *at == 0x7f) && !strchr(allowed, *at))
+			*at = '?';
+	fputs(text, stderr);
+	fputc('\n', stderr);
+	free(text);
+}
+
 int report(int status, const char *format, ...)
 {
 	va_list arguments;
@@ -45,9 +60,8 @@ int report(int status, const char *format, ...)
 	end_open_line();
 	fputs(colour_wanted(2) ? "\033[1;31mshootdown:\033[0m " : "shootdown: ", stderr);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	put_text(format, arguments, "");
 	va_end(arguments);
-	fputc('\n', stderr);
 	return status;
 }
 
@@ -57,9 +71,8 @@ void note(const char *format, ...)
 
 	end_open_line();
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	put_text(format, arguments, "\n\t");
 	va_end(arguments);
-	fputc('\n', stderr);
 }
 
 void progress_start(const char *title, unsigned int total)

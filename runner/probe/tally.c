@@ -40,6 +40,8 @@ int tally_add(struct tally *tally, uint64_t first, uint64_t second, uint64_t cou
 	if (2 * (tally->used + 1) > tally->capacity && grow(tally))
 		return -ENOMEM;
 	at = place_of(tally, first, second);
+	if (count > UINT64_MAX - tally->entries[at].count)
+		return -EOVERFLOW;
 	tally->used += !tally->entries[at].count;
 	tally->entries[at].first = first;
 	tally->entries[at].second = second;

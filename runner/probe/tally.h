@@ -16,7 +16,7 @@ struct tally {
 	size_t used, capacity;		/* capacity: a power of two, or 0 */
 };
 
-/* -ENOMEM: not counted. */
+/* -ENOMEM; -EOVERFLOW, the sum would be beyond 64 bits: not counted. */
 int tally_add(struct tally *tally, uint64_t first, uint64_t second, uint64_t count);
 uint64_t tally_count(const struct tally *tally, uint64_t first, uint64_t second);
 void tally_clear(struct tally *tally);		/* keeps the memory */

@@ -37,13 +37,14 @@ int trace_field_find(const char *format, const char *name, struct trace_field *f
 
 int trace_field_read(const struct trace_field *field, const void *record, size_t size, uint64_t *value)
 {
-	const char *at = (const char *)record + field->offset;
+	const char *at;
 	uint8_t one;
 	uint16_t two;
 	uint32_t four;
 
 	if (field->size > size || field->offset > size - field->size)
 		return -ERANGE;
+	at = (const char *)record + field->offset;
 	switch (field->size) {
 	case 1:
 		memcpy(&one, at, 1);

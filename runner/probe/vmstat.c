@@ -86,7 +86,11 @@ void vmstat_difference(const char *before, const char *after, json_t *counts, js
 			continue;
 		old = find_line(before, old, line, length);
 		snprintf(key, sizeof(key), "proc-vmstat.%.*s", (int)length, line);
-		if (!old || !parse_line(old, &old_length, &old_value))
+		if (json_object_get(missing, key))
+			continue;
+		if (!json_object_del(counts, key))
+			probe_missing(missing, key, "stands more than once in /proc/vmstat");
+		else if (!old || !parse_line(old, &old_length, &old_value))
 			probe_missing(missing, key, "not in /proc/vmstat before the region");
 		else if (value < old_value)
 			probe_missing(missing, key, "went down in the region, so it does not count events");

@@ -10,6 +10,7 @@
 
 #include "../common/files.h"
 #include "campaign.h"
+#include "plan-check.h"
 
 char *campaign_directory_name(const char *wanted, const char *suite)
 {
@@ -133,6 +134,12 @@ int campaign_open(const char *directory, struct campaign *campaign, char *reason
 	free(path);
 	if (error)
 		return error;
+	error = plan_check(campaign->plan, reason, reason_size);
+	if (error) {
+		json_decref(campaign->plan);
+		campaign->plan = NULL;
+		return error;
+	}
 	campaign->directory = strdup(directory);
 	error = take_lock(campaign, reason, reason_size);
 	if (!error)

@@ -125,9 +125,10 @@ static int on_frame(void *context, size_t index, const json_t *frame)
 
 		json_object_del(exact, "frame");
 		json_object_set_new(record, "exact", exact);
-	} else {
+	} else if (!strcmp(kind, "start") || !strcmp(kind, "end")) {
 		json_object_set(record, kind, (json_t *)frame);
 	}
+	/* A frame of another kind is none of the contract: it must not take the place of a part of the record. */
 	return write_record(writer, index);
 }
 

@@ -236,3 +236,9 @@ def test_doctor_changes_nothing_and_says_json():
 
 def test_colours_only_on_terminals():
     assert "\033" not in shootdown("rnu", env=dict(os.environ, TERM="xterm")).stderr
+
+
+def test_an_error_stays_one_line_and_does_not_steer_the_terminal():
+    done = shootdown("run", "a\nb\x1b[31m")
+    assert done.returncode == USAGE
+    assert len(done.stderr.strip().splitlines()) == 1 and "\x1b" not in done.stderr and "a?b?" in done.stderr
