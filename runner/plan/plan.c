@@ -80,7 +80,7 @@ static int check_cpus(const struct plan_request *request, const unsigned int *co
 		if (counts[i] < 1 || counts[i] > 4096)
 			return fail(error, EXIT_USAGE, "suite: lanes.%s.cpus: %u is not a number of CPUs", request->lane->name, counts[i]);
 		if (most && counts[i] > most)
-			return fail(error, EXIT_USAGE, "%u CPUs: a guest of lane %s has %u at most; give fewer", counts[i], request->lane->name, most);
+			return fail(error, EXIT_USAGE, "%u CPUs: a guest of lane %s has %u at most, for want of an x2APIC; give fewer", counts[i], request->lane->name, most);
 	}
 	return 0;
 }
