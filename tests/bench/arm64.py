@@ -19,7 +19,7 @@ class Counts:
         from analysis.exact import FunctionTable, Symbols, read_counts
         path = pathlib.Path(campaign, record["exact"]["file"])
         self.bytes = gzip.decompress(path.read_bytes())
-        events = FunctionTable(read_counts(path), Symbols.from_file(campaign / "kernels" / f"{record['kernel']}.System.map.xz")).events[0]
+        events = FunctionTable(read_counts(path), Symbols.from_file(next((campaign / "kernels").glob(f"{record['kernel']}.System.map*")))).events[0]
         self.events = events
         self.maintenance = sum(n for name, n in events.items() if name.startswith(("tlbi-", "dsb-")))
 
