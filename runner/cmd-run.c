@@ -8,6 +8,7 @@
 #include "common/message.h"
 #include "plan/analysis.h"
 #include "run.h"
+#include "run-overview.h"
 #include "run-resume.h"
 
 static const struct command_option options[] = {
@@ -84,6 +85,14 @@ static bool is_campaign(const char *directory)
 	return is;
 }
 
+static bool any_option(const struct command_arguments *arguments)
+{
+	for (const struct command_option *option = options; option->name; option++)
+		if (argument_option(arguments, option->name))
+			return true;
+	return false;
+}
+
 static int run(const struct command_arguments *arguments)
 {
 	struct run_words words = {
@@ -124,6 +133,8 @@ static int run(const struct command_arguments *arguments)
 		status = report(EXIT_USAGE, "--resume needs the campaign's directory: shootdown run --resume DIR, or -o DIR");
 	else if (words.resume)
 		status = run_resume(words.directory ? words.directory : words.suite, &words, &directory);
+	else if (!words.suite && !words.exec && !any_option(arguments))
+		status = run_overview();
 	else if (!words.suite && !words.exec)
 		status = report(EXIT_USAGE, "name a suite or a workload; 'shootdown list suites' and 'shootdown list workloads' show them");
 	else {
@@ -142,9 +153,9 @@ static int run(const struct command_arguments *arguments)
 
 static const struct command command = {
 	.name = "run",
-	.usage = "SUITE|WORKLOAD [OPTION]... | --exec [OPTION]... -- COMMAND [ARGUMENT]...",
+	.usage = "[SUITE|WORKLOAD [OPTION]... | --exec [OPTION]... -- COMMAND [ARGUMENT]...]",
 	.summary = "Builds and boots the kernels, runs the cases of a suite, and keeps the records",
-	.help = "Prints the campaign's directory. 'shootdown compare DIRECTORY' shows what came out.",
+	.help = "Alone it says what could run here, and about how long that would take.\nPrints the campaign's directory. 'shootdown compare DIRECTORY' shows what came out.",
 	.options = options,
 	.minimum = 0,
 	.maximum = 1,

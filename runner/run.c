@@ -13,9 +13,9 @@
 #include "common/paths.h"
 #include "common/units.h"
 #include "machine/facts.h"
-#include "plan/analysis.h"
 #include "plan/execute.h"
 #include "run-reboot.h"
+#include "run-show.h"
 #include "run-words.h"
 #include "store/campaign.h"
 
@@ -181,52 +181,6 @@ static int make_plan(struct session *session)
 	json_object_set_new(session->plan, "machine", json_string(hash));
 	plan_identify(session->plan);
 	return EXIT_DONE;
-}
-
-/* A plan that cannot decide its family says so before it runs, and how many blocks could. */
-static void warn_p_floor(const struct session *session)
-{
-	const json_t *primary = json_object_get(json_object_get(session->suite.json, "primary"), session->lane->name);
-	json_t *question, *answer = NULL;
-	char reason[256];
-
-	if (!strcmp(session->lane->name, "exact") || session->kernel_count < 2 || session->words->aa || !json_array_size(primary))
-		return;
-	question = json_pack("{s:s, s:O, s:i}", "ask", "p-floor", "blocks",
-			     json_object_get(json_object_get(session->plan, "protocol"), "blocks"), "family",
-			     (int)json_array_size(primary));
-	if (!analysis_ask(question, &answer, reason, sizeof(reason))) {
-		if (!json_is_true(json_object_get(answer, "can_decide")))
-			note("note: %s", text_of(answer, "text"));
-	} else {
-		note("note: whether %lld blocks can decide was not computed: %s",
-		     json_integer_value(json_object_get(question, "blocks")), reason);
-	}
-	json_decref(answer);
-	json_decref(question);
-}
-
-static void print_plan(const struct session *session)
-{
-	const json_t *boots = json_object_get(session->plan, "boots"), *protocol = json_object_get(session->plan, "protocol");
-	json_t *entry;
-	size_t index;
-
-	printf("lane %s, %s, %s\n", session->lane->name, session->architecture, *text_of(session->plan, "accelerator")
-	       ? text_of(session->plan, "accelerator") : "bare");
-	json_array_foreach(json_object_get(session->plan, "kernels"), index, entry)
-		printf("kernel   %s%s\n", text_of(entry, "label"),
-		       !strcmp(text_of(entry, "id"), text_of(session->plan, "baseline")) ? "   (baseline)" : "");
-	json_array_foreach(json_object_get(session->plan, "cases"), index, entry) {
-		char *options = json_dumps(json_object_get(entry, "options"), JSON_COMPACT);
-
-		printf("case     %s at %d CPUs: %s %s\n", text_of(entry, "name"),
-		       (int)json_integer_value(json_object_get(entry, "cpus")), text_of(entry, "workload"), options);
-		free(options);
-	}
-	printf("boots    %zu (%d %s)\n", json_array_size(boots),
-	       (int)json_integer_value(json_object_get(protocol, strcmp(session->lane->name, "exact") ? "blocks" : "phases")),
-	       strcmp(session->lane->name, "exact") ? "blocks" : "phases");
 }
 
 static int fill_campaign(struct session *session, struct campaign *campaign)
@@ -405,10 +359,13 @@ int run_campaign(const struct run_words *words, char **directory)
 
 	*directory = NULL;
 	if (!status) {
-		if (!words->resume)
-			warn_p_floor(&session);
+		if (!words->resume) {
+			run_show_left_out(session.plan);
+			if (!words->aa)
+				run_warn_p_floor(session.plan);
+		}
 		if (words->dry_run)
-			print_plan(&session);
+			run_show_plan(session.plan);
 		else
 			status = words->resume ? resume_campaign(&session, directory) : start_campaign(&session, directory);
 	}

@@ -96,23 +96,31 @@ static uint64_t usable_memory(const json_t *plan, unsigned int cpus)
 	return memory > reserved ? memory - reserved : 0;
 }
 
-static int check_needs(const json_t *resolved, const char *name, unsigned int cpus, uint64_t memory, struct plan_error *error)
+/* -EDOM: what it needs, only another machine has. */
+static int check_needs(const json_t *resolved, const char *name, const struct guest_limits *limits, bool host, struct plan_error *error)
 {
+	const uint64_t memory = limits->memory_bytes;
 	const json_t *needs = json_object_get(resolved, "needs");
 	uint64_t wanted = (uint64_t)json_integer_value(json_object_get(needs, "memory_bytes"));
 	long long wanted_cpus = json_integer_value(json_object_get(needs, "cpus"));
+	long long wanted_nodes = json_integer_value(json_object_get(needs, "nodes"));
 	char wanted_text[32], have_text[32];
 
 	error->exit_status = EXIT_ENVIRONMENT;
-	if (wanted_cpus > (long long)cpus) {
-		snprintf(error->text, sizeof(error->text), "case '%s' needs %lld CPUs and has %u; use --cpus %lld", name, wanted_cpus,
-			 cpus, wanted_cpus);
-		return -ENOSPC;
+	if (wanted_cpus > (long long)limits->cpus) {
+		snprintf(error->text, sizeof(error->text), "case '%s' needs %lld CPUs and has %u; use %s%lld", name, wanted_cpus,
+			 limits->cpus, host ? "lane vm with --cpus " : "--cpus ", wanted_cpus);
+		return -EDOM;
+	}
+	if (wanted_nodes > (long long)limits->nodes) {
+		snprintf(error->text, sizeof(error->text), "case '%s' needs %lld NUMA nodes and has %u; use %s%lld", name, wanted_nodes,
+			 limits->nodes, host ? "lane vm with --nodes " : "--nodes ", wanted_nodes);
+		return -EDOM;
 	}
 	if (wanted > memory) {
 		snprintf(error->text, sizeof(error->text), "case '%s' needs %s of memory and has %s; use a smaller size, or --memory",
 			 name, format_size(wanted, wanted_text, sizeof(wanted_text)), format_size(memory, have_text, sizeof(have_text)));
-		return -ENOSPC;
+		return -EDOM;
 	}
 	return 0;
 }
@@ -146,9 +154,9 @@ static int resolve_options(const json_t *entry, const json_t *plan, const char *
 	if (failed) {
 		snprintf(error->text, sizeof(error->text), "case '%s': %s", name, reason);
 		error->exit_status = failed == -EINVAL ? EXIT_USAGE : EXIT_ENVIRONMENT;
-		return failed;
+		return failed == -ENOSPC ? -EDOM : failed;
 	}
-	failed = check_needs(*resolved, name, cpus, limits.memory_bytes, error);
+	failed = check_needs(*resolved, name, &limits, host, error);
 	if (failed)
 		json_decref(*resolved);
 	return failed;
@@ -211,10 +219,21 @@ static int check_workload(const char *workload, const char *name, struct plan_er
 	return -EINVAL;
 }
 
+/* A guest can be given more; of this machine's cases, those that do not fit are left out, and the others run. */
+static int leave_out(json_t *plan, const char *name, const char *reason)
+{
+	json_t *list = json_object_get(plan, "left_out");
+
+	if (!list && json_object_set_new(plan, "left_out", list = json_array()))
+		return -ENOMEM;
+	return json_array_append_new(list, json_pack("{s:s, s:s}", "case", name, "reason", reason)) ? -ENOMEM : 0;
+}
+
 int plan_add_cases(const struct plan_request *request, json_t *plan, const unsigned int *cpus, size_t cpus_count,
 		   struct plan_error *error)
 {
 	const json_t *cases = json_object_get(request->suite->json, "cases"), *entry;
+	bool host = !strcmp(request->lane->name, "host");
 	size_t index;
 
 	json_object_set_new(plan, "cases", json_array());
@@ -222,13 +241,18 @@ int plan_add_cases(const struct plan_request *request, json_t *plan, const unsig
 		const char *name = json_string_value(json_object_get(entry, "name"));
 		int failed = check_workload(json_string_value(json_object_get(entry, "workload")), name, error);
 
-		for (size_t i = 0; !failed && i < cpus_count && runs_in_lane(entry, request->lane->name); i++)
+		for (size_t i = 0; !failed && i < cpus_count && runs_in_lane(entry, request->lane->name); i++) {
 			failed = add_case(request, plan, entry, cpus[i], error);
+			if (failed == -EDOM && host)
+				failed = leave_out(plan, name, error->text);
+		}
 		if (failed)
 			return failed;
 	}
 	if (json_array_size(json_object_get(plan, "cases")))
 		return 0;
+	if (json_object_get(plan, "left_out"))	/* with the reason of the last */
+		return -ENOSPC;
 	snprintf(error->text, sizeof(error->text), "the suite has no case for the lane '%s'; choose another --lane", request->lane->name);
 	error->exit_status = EXIT_USAGE;
 	return -EINVAL;

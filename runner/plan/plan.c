@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
+#include <numa.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -339,12 +340,20 @@ static void add_provenance(const struct plan_request *request, json_t *plan)
 	}
 }
 
+static unsigned int host_nodes(void)
+{
+	int nodes = numa_available() < 0 ? 1 : numa_num_configured_nodes();
+
+	return nodes > 0 ? (unsigned int)nodes : 1;
+}
+
 static int add_guest(const struct plan_request *request, json_t *plan, uint64_t memory)
 {
 	const json_t *lane = suite_lane(request->suite, request->lane->name);
 	const char *parameters = json_string_value(json_object_get(lane, "boot-parameters"));
 	uint64_t timeout = 0;
-	unsigned int nodes = request->nodes ? request->nodes : (unsigned int)lane_number(request, "nodes", 1);
+	bool host = !strcmp(request->lane->name, "host");
+	unsigned int nodes = host ? host_nodes() : request->nodes ? request->nodes : (unsigned int)lane_number(request, "nodes", 1);
 	const json_t *given = json_object_get(lane, "timeout");
 
 	if (given && (!json_is_string(given) || parse_duration(json_string_value(given), &timeout)))

@@ -43,7 +43,7 @@ ONE_CASE = "suite: t\ncases: [{name: a, workload: null}]\n".replace("null", '"nu
     (["run", "null", "--lane", "vm", "--arch", "sparc", "--dry-run"], "no architecture 'sparc'"),
     (["run", "null", "--lane", "host", "--probe", "tlb-flsh", "--dry-run"], "tlb-flush"),
     (["run", "null", "--lane", "host", "--probe", "perf:no-such-event", "--dry-run"], "no-such-event"),
-    (["run"], "name a suite or a workload"),
+    (["run", "--lane", "host"], "name a suite or a workload"),
     (["run", "--exec"], "takes its command after '--'"),
     (["run", "null", "--", "x"], "needs --exec"),
     (["run", "null", "--resume"], "-o DIR"),
