@@ -58,7 +58,8 @@ def _comparison_parser(prog, text):
     parser = Parser(prog=prog, description=text)
     parser.add_argument("directories", nargs="+", metavar="DIR", help="campaign directory")
     parser.add_argument("--baseline", metavar="SPEC", help="kernel to compare with (label, spec, variant or id)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of standard output; - is standard output")
+    parser.add_argument("-o", "--output", metavar="FILE", help="write there instead of standard output; - is standard output; lkp: a "
+                        "directory gets a matrix.json for each kernel and case")
     return parser
 
 
@@ -91,12 +92,26 @@ def cmd_compare(arguments):
     if chosen == "html" and output is None:
         output = Path(options.directories[0]) / "report.html"
         print(f"report: {output}", file=sys.stderr)
-    write_out(_explained(options.directories, lambda: renderer(chosen)(comparison)), output)
+    if chosen == "lkp" and output and (output.endswith("/") or os.path.isdir(output)):
+        _write_lkp(comparison, Path(output))
+    else:
+        write_out(_explained(options.directories, lambda: renderer(chosen)(comparison)), output)
     if options.html and chosen != "html":
         path = Path(options.directories[0]) / "report.html"
         write_out(renderer("html")(comparison), path)
         print(f"report: {path}", file=sys.stderr)
     return comparison.report["exit_status"]
+
+
+def _write_lkp(comparison, directory):
+    from analysis.render.exports import lkp_files
+    for name, text in lkp_files(comparison):
+        path = directory / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise Trouble(f"{path.parent}: cannot be made: {error.strerror}: give another place with -o") from None
+        write_out(text, path)
 
 
 def cmd_claims(arguments):

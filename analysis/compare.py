@@ -168,8 +168,10 @@ def _why_missing(campaign, case, kernel, key):
 def _exact_effect(base, cand):
     difference = cand["median"] - base["median"]
     gap = max(cand["min"] - base["max"], base["min"] - cand["max"])
+    percent = 100 / abs(base["median"]) if base["median"] else None
     return {"n": min(base["n"], cand["n"]), "difference": difference, "gap": max(gap, 0.0),
-            "change_percent": difference / abs(base["median"]) * 100 if base["median"] else None}
+            "change_percent": difference * percent if percent else None,
+            "range_percent": [(cand["min"] - base["max"]) * percent, (cand["max"] - base["min"]) * percent] if percent else None}
 
 
 def _direction(row):

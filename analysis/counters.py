@@ -2,6 +2,7 @@
 """Exploratory: every counter of every case, whole matrices at a time. Screened by the paired t test, with q-values over
 all counters of a candidate; a family of thousands could never pass the floor of the sign-flip test."""
 import numpy as np
+from scipy.special import stdtr
 
 from analysis import stats
 from analysis.metrics import judged
@@ -23,6 +24,20 @@ def _by_block(table, kernel, blocks, place):
     values = np.full((len(blocks), table.medians.shape[1]), np.nan)
     values[[place[int(b)] for b in table.block[rows]]] = table.medians[rows]
     return values
+
+
+def _with_rounding(mean, sd, p, n, b, c, logs):
+    """p of counters whose differences show no spread at all. The t test would be certain of a step of one count that two blocks
+    happen to share; a count is known to a step of its own, so such differences get the spread of rounding."""
+    flat = np.flatnonzero((sd == 0) & (n > 1) & (mean != 0))
+    for i in flat:
+        both = np.concatenate([b[:, i], c[:, i]])
+        both = both[~np.isnan(both)]
+        steps = np.diff(np.unique(both))
+        step = 1.0 if np.all(both == np.floor(both)) else steps.min() if len(steps) else abs(mean[i])
+        error = step / np.sqrt(6 * n[i])        # two values, each uniform within its step
+        p[i] = 2 * stdtr(n[i] - 1.0, -abs(mean[i]) / (error / np.abs(both).mean() if logs[i] else error))
+    return p
 
 
 def screen(campaign, case, baseline, candidate, leave_out):
@@ -47,6 +62,7 @@ def screen(campaign, case, baseline, candidate, leave_out):
         mean, sd, _, p = stats.paired_t(d)
         percent = np.where(positive, np.expm1(mean) * 100, np.where(base_mean != 0, mean / np.abs(base_mean) * 100, np.nan))
         error = sd / np.sqrt(n)
+        p = _with_rounding(mean, sd, p, n, b, c, positive)
         weight = np.where(error > 0, np.abs(mean) / error, np.where(mean != 0, np.inf, 0.0))
     return Screen(case, keys, base_mean=base_mean, base_sd=base_sd, cand_mean=cand_mean, cand_sd=cand_sd, n=n, p=p,
                   percent=percent, weight=weight)

@@ -4,7 +4,10 @@
 Method of the change points: for a run of scores in order of time, the split with the largest t statistic between its two
 sides is taken (sides of at least 2 points); it is a change when fewer than 1% of 999 seeded shuffles of the scores reach
 that statistic; both sides are then searched again. So a run without any change raises a false alarm with a probability of
-1% (`selftest`: test_analysis_history.py measures it). It needs at least 8 points."""
+1% (`selftest`: test_analysis_history.py measures it). It needs at least 8 points.
+
+No change point is looked for where a lane does not judge the metric: time under TCG says nothing about kernels. A change of
+QEMU or of shootdown itself can move scores too, so that it is marked where it happened."""
 import argparse
 import json
 import os
@@ -17,13 +20,14 @@ import numpy as np
 
 from analysis.cli import Parser, write_out
 from analysis.errors import OK, Trouble, nearest
+from analysis.metrics import judged
 
 LEAST_POINTS, LEAST_SIDE = 8, 2
 SHUFFLES, ALPHA = 999, 0.01
-VERSION = 1
+VERSION = 2
 TABLES = """
 CREATE TABLE campaign (id TEXT PRIMARY KEY, created TEXT, lane TEXT, accelerator TEXT, architecture TEXT, machine TEXT,
-                       suite TEXT, directory TEXT);
+                       suite TEXT, directory TEXT, tools TEXT);
 CREATE TABLE score (campaign TEXT NOT NULL REFERENCES campaign(id) ON DELETE CASCADE, kernel TEXT NOT NULL, label TEXT,
                     release TEXT, case_name TEXT NOT NULL, case_id TEXT, cpus INTEGER, metric TEXT NOT NULL, unit TEXT,
                     class TEXT, better TEXT, boot INTEGER NOT NULL, value REAL NOT NULL,
@@ -45,6 +49,9 @@ def open_database(path):
         if version == 0:
             with database:
                 database.executescript(f"BEGIN; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;")
+        elif version == 1:
+            with database:
+                database.executescript(f"BEGIN; ALTER TABLE campaign ADD COLUMN tools TEXT; PRAGMA user_version = {VERSION}; COMMIT;")
         elif version != VERSION:
             raise Trouble(f"{path}: version {version} of the history, this shootdown reads {VERSION}")
         return database
@@ -70,11 +77,17 @@ def add(database, directory):
                          points["cpus"] or 0, points["metric"], metric.unit, metric.kind, metric.better, place, value))
     with database:
         database.execute("DELETE FROM campaign WHERE id = ?", (plan["id"],))
-        database.execute("INSERT INTO campaign VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (
+        database.execute("INSERT INTO campaign VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", (
             plan["id"], plan.get("created"), plan["lane"], plan.get("accelerator"), plan.get("architecture"), machine,
-            campaign.suite.get("suite"), str(campaign.directory.resolve())))
+            campaign.suite.get("suite"), str(campaign.directory.resolve()), _tools(plan)))
         database.executemany(f"INSERT INTO score VALUES ({', '.join('?' * 13)})", rows)
     return len(rows)
+
+
+def _tools(plan):
+    """What measured, beside the kernel."""
+    qemu = f"QEMU {plan['qemu_version']}, " if plan.get("qemu_version") else ""
+    return f"{qemu}shootdown {plan.get('version') or 'unknown'}"
 
 
 def _machine_of(campaign):
@@ -86,24 +99,25 @@ def series(database, case=None, metric=None):
     """Runs of comparable scores: [{lane, machine, case_name, cpus, metric, ..., points: [{label, created, values}]}]. The
     points of one machine, lane and resolved case, in order of time."""
     query = """SELECT c.lane, c.accelerator, c.architecture, c.machine, c.suite, s.case_name, s.case_id, s.cpus, s.metric, s.unit,
-                      s.better, c.created, s.campaign, s.label, s.release, s.kernel, s.value
+                      s.class, s.better, c.tools, c.created, s.campaign, s.label, s.release, s.kernel, s.value
                FROM score s JOIN campaign c ON c.id = s.campaign
                WHERE (?1 IS NULL OR s.case_name = ?1) AND (?2 IS NULL OR s.metric = ?2)
                ORDER BY c.created, s.campaign, s.rowid"""
     found = {}
     for row in database.execute(query, (case, metric)):
-        *key, unit, better, created, campaign, label, release, kernel, value = row
+        *key, unit, kind, better, tools, created, campaign, label, release, kernel, value = row
         known = found.setdefault(tuple(key), {**dict(zip(("lane", "accelerator", "architecture", "machine", "suite", "case_name",
                                                           "case", "cpus", "metric"), key)),
-                                              "unit": unit, "better": better, "points": {}})
+                                              "unit": unit, "better": better, "points": {},
+                                              "judged": judged(key[0], key[1], kind) == "verdict"})
         point = known["points"].setdefault((campaign, kernel), {"label": label, "release": release, "created": created,
-                                                                "values": []})
+                                                                "tools": tools, "values": []})
         point["values"].append(value)
     for known in found.values():
         known["points"] = list(known["points"].values())
         for point in known["points"]:
             point["median"] = float(np.median(point["values"]))
-        known["changes"] = change_points([p["median"] for p in known["points"]])
+        known["changes"] = change_points([p["median"] for p in known["points"]]) if known["judged"] else []
     return list(found.values())
 
 

@@ -6,7 +6,7 @@
 static const struct command_option options[] = {
 	{ "baseline", 0, "SPEC", false, "kernel that the others are compared with" },
 	{ "format", 0, "FORMAT", false, "text (default), md, html, json, csv, lkp, benchstat" },
-	{ "output", 'o', "FILE", false, "where the result goes (html: CAMPAIGN/report.html)" },
+	{ "output", 'o', "FILE", false, "where the result goes (html: CAMPAIGN/report.html; lkp: a directory gets files)" },
 	{ "costs", 0, "FILE", false, "cost model in YAML (ns for each TLBI and DSB) for predicted time" },
 	{ NULL, 0, NULL, false, NULL },
 };

@@ -59,9 +59,9 @@ def _safe(row):
             else v for v in row]
 
 
-def lkp(comparison):
-    """LKP's matrix.json for each kernel and case: key -> list of one value a boot, null where a boot has none."""
-    campaign, result = comparison.campaign, {}
+def _matrices(comparison):
+    """(kernel's label, case's name, LKP's matrix: key -> list of one value a boot, null where a boot has none)"""
+    campaign = comparison.campaign
     for case in campaign.cases:
         table = campaign.tables.get(case["id"])
         if table is None:
@@ -75,8 +75,26 @@ def lkp(comparison):
             matrix = {key: [None if np.isnan(v) else float(v) for v in values[:, i]]
                       for i, key in enumerate(table.keys) if present[i]}
             name = case["name"] if len(campaign.cases_named(case["name"])) == 1 else f"{case['name']}/{case['cpus']}cpus"
-            result.setdefault(kernel["label"], {})[name] = matrix
+            sources = [f"records/{table.heads[r]['boot']:04d}-{case['id']}.json" for r in rows]
+            yield kernel["label"], name, {"stats_source": sources, **matrix}
+
+
+def lkp(comparison):
+    """LKP's matrix.json for each kernel and case, in one object."""
+    result = {}
+    for label, name, matrix in _matrices(comparison):
+        result.setdefault(label, {})[name] = matrix
     return json.dumps(result, indent=1, ensure_ascii=False) + "\n"
+
+
+def lkp_files(comparison):
+    """(path below a directory, text): a matrix.json of its own for each kernel and case, as LKP's result roots have it."""
+    taken = {}
+    for label, name, matrix in _matrices(comparison):
+        folder = "/".join(_word(part).replace("/", "_").lstrip(".") or "_" for part in (label, name))
+        taken[folder] = taken.get(folder, 0) + 1
+        folder += f".{taken[folder]}" if taken[folder] > 1 else ""
+        yield f"{folder}/matrix.json", json.dumps(matrix, indent=1, ensure_ascii=False) + "\n"
 
 
 def benchstat(comparison):

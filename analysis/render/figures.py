@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which figures a comparison gets: chosen here, drawn by plots."""
+import statistics
+
 from analysis.render import plots, words
 
 GRIDS, GRID_KERNELS = 24, 6
@@ -14,14 +16,15 @@ def make(comparison, names):
 
 def _forests(report, names):
     margin = report["campaign"]["margin_percent"]
+    exact = report["campaign"]["lane"] == "exact"
     rows = [(c["candidate"], r) for c in report["comparisons"] for r in c["metrics"] if r["verdict"] != "not comparable"]
     if len(rows) <= FOREST_ROWS:
-        picture = plots.forest(rows, margin, names, "forest")
+        picture = plots.forest(rows, margin, names, "forest", exact=exact)
         return [("", picture)] if picture else []
     found = []
     for place, key in enumerate(dict.fromkeys((r["case"], r["metric"]) for _, r in rows)):
         chosen = [(c, r) for c, r in rows if (r["case"], r["metric"]) == key]
-        picture = plots.forest(chosen, margin, names, f"forest{place}", one_metric=True)
+        picture = plots.forest(chosen, margin, names, f"forest{place}", one_metric=True, exact=exact)
         if picture:
             found.append((f"{words.case_title(chosen[0][1])}: {chosen[0][1]['metric']}", picture))
     return found
@@ -95,8 +98,8 @@ def _curves(report, names):
             continue
         lines = {}
         for r in sorted(rows, key=lambda r: names["order"][r["kernel"]]):
-            values = sorted(r["values"])
-            lines.setdefault(r["kernel"], []).append((r["cpus"], values[len(values) // 2], values[0], values[-1]))
+            values = r["values"]
+            lines.setdefault(r["kernel"], []).append((r["cpus"], statistics.median(values), min(values), max(values)))
         flagged = set(report.get("tick_heavy_cpus") or ())
         found.append((f"{words.plain(case)}: {metric}", plots.curve(lines, names, unit, f"curve{place}", flagged)))
     return found

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Scores over time as text and as a page."""
+import statistics
 import textwrap
 
 from analysis.render import words
@@ -21,8 +22,7 @@ def _word(run, before, after):
 
 
 def _level(run, start, end):
-    values = sorted(p["median"] for p in run["points"][start:end])
-    return values[len(values) // 2]
+    return statistics.median(p["median"] for p in run["points"][start:end])
 
 
 def changes(run):
@@ -41,6 +41,8 @@ def text(found):
         marks = {at: (before, after, word) for at, before, after, word in changes(run)}
         lines += [_title(run), "=" * min(len(_title(run)), 72),
                   words.plain(f"{run['lane']} lane, unit {run['unit'] or '-'}, machine {run['machine'] or '-'}")]
+        if not run["judged"]:
+            lines.append("shown only: no change points, this lane does not judge the metric")
         middles = [p["median"] for p in run["points"]]
         low, span = min(middles), (max(middles) - min(middles)) or 1
         if len(middles) > 1:
@@ -50,13 +52,15 @@ def text(found):
                 before, after, word = marks[i]
                 change = words.change((after / before - 1) * 100 if before else None, after - before)
                 lines.append(f"  ---- change: {words.number(before)} -> {words.number(after)}, {change} {word}")
+            if i and point["tools"] != run["points"][i - 1]["tools"]:
+                lines += textwrap.wrap(f"measured from here with {words.plain(point['tools'] or 'tools unknown')}", 72,
+                                       initial_indent="  ---- ", subsequent_indent="       ")
             spread = f"{words.number(min(point['values']))} to {words.number(max(point['values']))}"
             label = words.plain(point["label"] or "")
             lines.append(f"{(point['created'] or '')[:10]:<10} {words.number(point['median']):>9}  n {len(point['values']):<3}"
                          f"{spread:<19} {label if len(label) <= 26 else '…' + label[-25:]}")
         lines.append("")
     return "\n".join([*lines, *textwrap.wrap(METHOD, 72)]) + "\n"
-
 
 
 
@@ -68,6 +72,8 @@ def _plot(run, place):
     low, high = [min(p["values"]) for p in run["points"]], [max(p["values"]) for p in run["points"]]
     axes.vlines(x, low, high, color=plots.colour(0), linewidth=1)
     axes.plot(x, [p["median"] for p in run["points"]], "o-", color=plots.colour(1), markersize=3.5, linewidth=1)
+    for at in (i for i in x if i and run["points"][i]["tools"] != run["points"][i - 1]["tools"]):
+        axes.axvline(at - 0.5, color=plots.MUTED, linewidth=0.8, linestyle=":")
     for at, *_ in changes(run):
         axes.axvline(at - 0.5, color=plots.colour(2), linewidth=1.4, linestyle="--")
     shown = list(x)[:: max(1, len(run["points"]) // 5)]

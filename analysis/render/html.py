@@ -18,7 +18,7 @@ def environment():
                               undefined=jinja2.StrictUndefined)
     made.filters.update(number=words.number, percent=words.percent, p=words.p_value, spread=words.spread,
                         plain=words.plain, console=_console, signed=words.signed, json=_pretty)
-    made.globals.update(change=_change, measured=words.measured, needs=words.needs, interval=_interval, slug=_slug)
+    made.globals.update(change=_change, measured=words.measured, needs=words.needs, interval=words.interval, slug=_slug)
     return made
 
 
@@ -39,15 +39,29 @@ def _change(row):
     return words.change(effect["change_percent"], effect["difference"]) if effect else "-"
 
 
-def _interval(row):
-    """'-3.1% to -2.7%', or in the metric's unit where percent says nothing."""
-    effect = row["effect"]
-    if not effect or "interval" not in effect:
-        return ""
-    low, high = effect["interval_percent"]
-    if low is None or high is None or max(abs(low), abs(high)) > words.HUGE_CHANGE:
-        return " to ".join(words.signed(x) for x in effect["interval"])
-    return f"{words.percent(low)} to {words.percent(high)}"
+def _flat(key, value):
+    """Nested facts as (name, text) rows: {"base": {"hash": h}} is "base hash", an item of a list is named by its name."""
+    if isinstance(value, dict):
+        return [row for below, inner in value.items() for row in _flat(f"{key} {below}", inner)]
+    if isinstance(value, list) and any(isinstance(item, dict) for item in value):
+        rows = []
+        for item in value:
+            rest = dict(item) if isinstance(item, dict) else {"": item}
+            if set(rest) == {"name", "sha256"}:
+                rows.append((key.replace("_", " "), f"{rest['name']}, sha256 {rest['sha256']}"))
+                continue
+            name = next((rest.pop(k) for k in ("name", "layer") if k in rest), "")
+            rows += _flat(f"{key} {name}".strip(), rest) or [(f"{key} {name}", "unchanged")]
+        return rows
+    if isinstance(value, list):
+        value = " ".join(map(str, value))
+    return [(key.replace("_", " ").strip(), "none" if value in ("", None) else value)]
+
+
+def _identity(kernel):
+    """Rows of a kernel's provenance: what it was made of, and what its guest said."""
+    rows = [row for key, value in kernel["identity"].items() for row in _flat(key, value)]
+    return rows + [row for key, value in kernel["facts"].items() for row in _flat(f"guest: {key}", value)]
 
 
 def render(comparison):
@@ -62,7 +76,7 @@ def render(comparison):
     c = report["campaign"]
     return environment().get_template("report.html.j2").render(
         report=report, c=c, kernels=ordered, names=names, title=_title(c), told=_told(report), exact=exact,
-        figures=figures.make(comparison, names), where=words.where(c), protocol=words.protocol(c),
+        figures=figures.make(comparison, names), identity=_identity, where=words.where(c), protocol=words.protocol(c),
         command=_command(c), facts=_facts(report), configuration=_config_differences(comparison), rows_limit=ROWS,
         sentences=SENTENCES)
 
@@ -103,7 +117,7 @@ def _facts(report):
     for section in ("identity", "state"):
         rows += [("machine: " + key.replace("_", " "), value) for key, value in (machine.get(section) or {}).items()]
     rows += [("guest: " + key.replace("_", " "), value) for key, value in (c.get("guest") or {}).items()]
-    return [(key, value if not isinstance(value, (dict, list)) else _pretty(value)) for key, value in rows]
+    return [row for key, value in rows for row in _flat(key, value)]
 
 
 def _config_differences(comparison):

@@ -66,9 +66,9 @@ def _candidate(result, base, name):
         said = row["verdict"] + (words.needs(row["blocks_needed"]) if row["verdict"] == verdict.INCONCLUSIVE else "")
         said += f": {quote(row['reason'])}" if row["reason"] else ""
         rows.append([quote(row["metric"]), quote(words.case_title(row)), quote(row["unit"]), _side(row["baseline"]),
-                     f"{change} {row['direction']}".strip(), _side(row["candidate"]), str(effect["n"]) if effect else "-",
+                     f"{change} {row['direction']}".strip(), words.interval(effect) or "-", _side(row["candidate"]), str(effect["n"]) if effect else "-",
                      words.p_value(row["q"]), said])
-    lines += _table(["metric", "case", "unit", base, "change", name, "n", "q", "verdict"], rows)
+    lines += _table(["metric", "case", "unit", base, "change", "95% interval", name, "n", "q", "verdict"], rows)
     counted = result["counters"]
     moved = [r for r in counted["rows"] if r["judged"] == "verdict"][:COUNTERS]
     if moved:

@@ -3,6 +3,7 @@
 for CSS variables, so that they follow the page into dark mode and onto paper."""
 import io
 import re
+import statistics
 
 import matplotlib
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -72,27 +73,35 @@ def _percent_axis(axes, margin, extreme):
     """Linear about the margin and logarithmic beyond: 2% and 100% both stay readable."""
     axes.set_xscale("symlog", linthresh=max(2 * margin, 1e-6), linscale=0.8)
     reach = max(extreme * 1.3, 3 * margin)
-    ticks = [t for t in (1, 3, 10, 30, 100, 300, 1000, 3000, 10000) if 2.5 * margin < t <= reach][-2:]
+    ticks = [t for t in (1, 3, 10, 30, 100, 300, 1000, 3000, 10000) if 2.5 * margin < t <= reach]
+    ticks = [t for t in ticks if t in (ticks[-1], ticks[-1] / 10)]      # closer ones would overlap
     marks = sorted({-margin, 0.0, margin, *ticks, *(-t for t in ticks)})
     axes.set_xticks(marks, [f"{m:+g}%" if m else "0" for m in marks])
     axes.set_xticks([], minor=True)
     axes.set_xlim(-reach, reach)
 
 
-def forest(rows, margin, names, salt, one_metric=False):
-    """Change in percent with 95% interval of each metric; the margin of interest as a band. rows: (candidate id, row),
-    of one metric and case when `one_metric`: then a letter names the row."""
-    drawn = [(c, r) for c, r in rows if r["effect"] and r["effect"].get("change_percent") is not None
-             and (r["effect"].get("interval_percent") or [None])[0] is not None]
+def _ends(row):
+    """Ends of a change in percent: its 95% interval, in the exact lane the smallest and largest between two phases."""
+    effect = row["effect"] or {}
+    ends = effect.get("interval_percent") or effect.get("range_percent") or [None]
+    return None if effect.get("change_percent") is None or None in ends else ends
+
+
+def forest(rows, margin, names, salt, one_metric=False, exact=False):
+    """Change in percent of each metric with its ends; the margin of interest as a band. rows: (candidate id, row), of
+    one metric and case when `one_metric`: then a letter names the row."""
+    drawn = [(c, r) for c, r in rows if _ends(r)]
     if not drawn:
         return None
     many = len(drawn) > MANY_ROWS or one_metric
     made = figure(0.75 + ((0.13 if len(drawn) > MANY_ROWS else 0.22) if many else 0.36) * len(drawn), fixed=many)
     axes = made.add_subplot()
-    axes.axvspan(-margin, margin, color=BAND, linewidth=0)
+    if not exact:
+        axes.axvspan(-margin, margin, color=BAND, linewidth=0)
     axes.axvline(0, color=RULE, linewidth=0.8)
     told = [f"{names['letter'][c]} {r['metric']} {words.percent(r['effect']['change_percent'])}" for c, r in drawn]
-    extreme = max(margin, *(abs(x) for _, r in drawn for x in (*r["effect"]["interval_percent"], r["effect"]["change_percent"])))
+    extreme = max(margin, *(abs(x) for _, r in drawn for x in (*_ends(r), r["effect"]["change_percent"])))
     if many:
         _forest_many(axes, drawn, names)
     else:
@@ -102,24 +111,25 @@ def forest(rows, margin, names, salt, one_metric=False):
     _percent_axis(axes, margin, extreme)
     axes.set_ylim(-len(drawn) + 0.4, 0.85)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel(f"change against the baseline, 95% interval; band: ±{margin:g}%")
+    axes.set_xlabel("change against the baseline, smallest to largest over phases" if exact else
+                    f"change against the baseline, 95% interval; band: ±{margin:g}%")
     return svg(made, "Forest plot of effect sizes: " + "; ".join(told[:12]), salt)
 
 
 def _forest_row(axes, y, candidate, row, names):
     e, shade, strong = row["effect"], colour(names["order"][candidate]), row["judged"] == "verdict"
-    axes.plot(e["interval_percent"], [y, y], color=shade, alpha=1 if strong else 0.6, linestyle="-" if strong else ":")
+    axes.plot(_ends(row), [y, y], color=shade, alpha=1 if strong else 0.6, linestyle="-" if strong else ":")
     axes.plot([e["change_percent"]], [y], "o" if strong else "s", color=shade, markersize=5,
               markerfacecolor=shade if strong else PAPER)
-    label = short(f"{names['letter'][candidate]}  {row['metric']} · {row['case_name']}")
-    axes.annotate(label, (0.5, y), xycoords=("axes fraction", "data"), ha="center", fontsize=7.5, xytext=(0, 6),
+    label = short(f"{names['letter'][candidate]}  {row['metric']} · {words.case_title(row)}")
+    axes.annotate(label, (0, y), xycoords=("axes fraction", "data"), ha="left", fontsize=7.5, xytext=(0, 6),
                   textcoords="offset points")
 
 
 def _forest_many(axes, drawn, names):
     """One thin line a kernel, named at the axis; a few artists for all of them."""
     y = [-i for i in range(len(drawn))]
-    low, high = zip(*(r["effect"]["interval_percent"] for _, r in drawn))
+    low, high = zip(*(_ends(r) for _, r in drawn))
     axes.hlines(y, low, high, colors=[colour(names["order"][c]) for c, _ in drawn], linewidth=1.2)
     axes.plot([r["effect"]["change_percent"] for _, r in drawn], y, "o", color=INK, markersize=3, linestyle="none")
     axes.set_yticks(y, [names["letter"][c] for c, _ in drawn], fontsize=5.5 if len(drawn) > MANY_ROWS else 7.5)
@@ -134,7 +144,7 @@ def points(rows, names, salt):
     detailed = len(rows) <= DETAILED
     made = figure(0.75 + 0.34 * len(rows) if detailed else 0.8 + 0.13 * len(rows), fixed=not detailed)
     axes = made.add_subplot()
-    middles = [sorted(r["values"])[len(r["values"]) // 2] for r in rows]
+    middles = [statistics.median(r["values"]) for r in rows]
     y, shades = [-i for i in range(len(rows))], [colour(names["order"][r["kernel"]]) for r in rows]
     if detailed:
         for place, row in enumerate(rows):
@@ -199,8 +209,6 @@ def curve(rows, names, unit, salt, flagged=()):
         x, y, low, high = (list(column) for column in zip(*sorted(points_)))
         axes.fill_between(x, low, high, color=shade, alpha=0.2, linewidth=0)
         axes.plot(x, y, MARKERS[place % len(MARKERS)] + "-", color=shade, markersize=4)
-        axes.annotate(names["letter"][kernel], (x[-1], y[-1]), color=INK, xytext=(5, 0), textcoords="offset points",
-                      va="center")
         told.append(f"{names['letter'][kernel]} from {words.number(y[0])} at {x[0]} to {words.number(y[-1])} at {x[-1]} CPUs")
     axes.set_xscale("log", base=2)
     axes.set_xticks(cpus, [f"{c}*" if c in flagged else str(c) for c in cpus])
@@ -210,10 +218,24 @@ def curve(rows, names, unit, salt, flagged=()):
     else:
         axes.set_ylim(bottom=min(0, *values))
         nice_axis(axes.yaxis)
+    _name_ends(axes, [(max(p)[1], max(p)[0], names["letter"][kernel]) for kernel, p in rows.items()])
     axes.grid(axis="y")
     axes.set_xlabel("CPUs")
     axes.set_ylabel(short(unit, 40))
     return svg(made, "Curve over CPUs: " + "; ".join(told[:12]), salt)
+
+
+def _name_ends(axes, ends):
+    """Letters at the right ends of lines, (y, x, letter); lines that end at one place share a label."""
+    labels = []
+    for y, x, letter in sorted(ends):
+        place = axes.transAxes.inverted().transform(axes.transData.transform((x, y)))[1]
+        if labels and labels[-1][0] == x and place - labels[-1][1] < 0.06:
+            labels[-1][1:] = [place, labels[-1][2], f"{labels[-1][3]} {letter}"]
+        else:
+            labels.append([x, place, y, letter])
+    for x, _, y, letters in labels:
+        axes.annotate(letters, (x, y), color=INK, xytext=(5, 0), textcoords="offset points", va="center")
 
 
 def heat_map(rows, columns, cells, title, salt):

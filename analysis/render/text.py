@@ -139,12 +139,9 @@ def _metric(row):
         said += words.needs(row["blocks_needed"])
     pieces = [said, f"n {effect['n']}" if effect else "", f"unit {words.plain(row['unit'])}" if row["unit"] else ""]
     if row["q"] is not None and effect["n"] > 1:
-        low, high = effect["interval_percent"]
-        if low is None or max(abs(low), abs(high)) > words.HUGE_CHANGE:
-            ends = [words.signed(x) for x in effect["interval"]]
-        else:
-            ends = [words.percent(low), words.percent(high)]
-        pieces += [f"95% {ends[0]} to {ends[1]}", f"p {words.p_value(effect['p'])}", f"q {words.p_value(row['q'])}"]
+        second = words.interval(effect, "bootstrap")
+        pieces += [f"95% {words.interval(effect)}", f"bootstrap {second}" if second else "",
+                   f"p {words.p_value(effect['p'])}", f"q {words.p_value(row['q'])}"]
     elif effect and "gap" in effect and _range(row):
         pieces.append("over phases " + " and ".join(_range(row)))
     if row["q"] is None and row["reason"]:

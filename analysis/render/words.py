@@ -40,6 +40,18 @@ def change(change_percent, difference):
     return percent(change_percent)
 
 
+def interval(effect, which="interval"):
+    """'-3.1% to -2.7%' of an effect, in the metric's unit where percent says nothing; '' without. which: interval, or
+    bootstrap, the second opinion."""
+    if not effect or which not in effect:
+        return ""
+    ends = effect[f"{which}_percent"]
+    if None in ends or max(map(abs, ends)) > HUGE_CHANGE:
+        known = all(x is not None and math.isfinite(x) for x in effect[which])
+        return " to ".join(signed(x) for x in effect[which]) if known else ""
+    return " to ".join(percent(x) for x in ends)
+
+
 def measured(claim):
     """'12 → 316 instructions/op (26.4 times)' of a claim: the ratio where it is large, else the change."""
     m = claim["measured"]

@@ -7,6 +7,7 @@ from campaigns import Builder, unmap_inaccessible
 
 from analysis.cli import main
 from analysis.compare import compare
+from analysis.render import plots
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,30 @@ def test_noise_is_inconclusive_and_says_how_many_blocks(tmp_path):
     report = compare([simple(baseline=(100, 6), candidate=(100, 6)).write(tmp_path / "c")]).report
     row = report["comparisons"][0]["metrics"][0]
     assert row["verdict"] == "inconclusive" and row["blocks_needed"] > 8 and report["exit_status"] == 125
+
+
+def counted(tmp_path, blocks, old, new):
+    b = simple(blocks=blocks)
+    for record in b.records:
+        for iteration in record["iterations"]:
+            iteration["counts"] = {"proc-vmstat.nr_tlb_remote_flush": new if record["label"] == "new" else old}
+    return compare([b.write(tmp_path / "c")]).report["comparisons"][0]["counters"]
+
+
+def test_counters_without_spread_are_as_certain_as_a_count_is(tmp_path):
+    """Two blocks that happen to agree on 3 and 4 prove nothing; 200 against 400, again and again, does."""
+    assert counted(tmp_path / "a", 2, 3, 4)["moved"] == 0
+    assert counted(tmp_path / "b", 8, 200, 400)["moved"] == 1
+    assert counted(tmp_path / "c", 8, 200, 200)["moved"] == 0
+
+
+def test_figures_draw_the_median_of_an_even_number_of_boots(tmp_path):
+    comparison = compare([simple(blocks=2, baseline=(100, 0), candidate=(100, 0)).write(tmp_path / "c")])
+    for row in comparison.report["points"]:
+        row["values"] = [200.0, 208.0]
+    names = {"letter": {k["id"]: k["label"] for k in comparison.report["kernels"]},
+             "order": {k["id"]: i for i, k in enumerate(comparison.report["kernels"])}}
+    assert "median 204 of 2 boots" in plots.points(comparison.report["points"], names, "x")
 
 
 def test_failures_of_the_candidate_alone_are_broken(tmp_path, capsys):

@@ -54,6 +54,19 @@ def test_lkp_matrix(demo, capsys):
     assert len(values) == 8 and all(isinstance(v, float) for v in values)
 
 
+def test_lkp_result_roots(demo, tmp_path, capsys):
+    """With a directory, one flat matrix.json a kernel and case; a hostile name stays inside."""
+    b = unmap_inaccessible(blocks=2)
+    b.plan["kernels"][1]["label"] = "../../x y"
+    assert main(["compare", str(b.write(tmp_path / "c")), "--format", "lkp", "-o", f"{tmp_path}/out/"]) in (0, 125)
+    files = sorted(path.relative_to(tmp_path / "out") for path in (tmp_path / "out").rglob("*") if path.is_file())
+    assert {path.name for path in files} == {"matrix.json"} and {len(path.parts) for path in files} == {3}
+    assert not (tmp_path / "x y").exists() and not list(tmp_path.glob("*x_y*"))
+    matrix = json.loads((tmp_path / "out" / files[0]).read_text())
+    lengths = {len(values) for values in matrix.values()}
+    assert lengths == {2} and "stats_source" in matrix
+
+
 def test_benchstat(demo, capsys):
     lines = output(capsys, demo, "--format", "benchstat").splitlines()
     assert lines[:2] == ["goos: linux", "goarch: amd64"] and "kernel: deb:6.12+unmap-inaccessible/with" in lines

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 import json
+import sqlite3
 
 import numpy as np
 import pytest
@@ -9,10 +10,11 @@ from analysis.cli import main
 from analysis.history import change_points
 
 
-def campaign(directory, number, level, hostile=""):
+def campaign(directory, number, level, hostile="", **plan):
     suite = {"suite": "simple", "margin-percent": 2, "derived": [], "primary": {"host": [{"case": "c", "metric": "score"}]}}
     b = Builder(lane="host", accelerator=None, blocks=4, suite=suite, seed=number + 1)
     b.plan.update(id=digest(f"campaign{number}")[:16], created=f"2026-11-{number + 1:02d}T00:00:00Z")
+    b.plan.update(plan)
     kernel, case = b.kernel(f"v6.{number}{hostile}"), b.case("c")
     for block in range(4):
         b.boot(block, kernel, {case: [{"metrics": {"score": b.random.normal(level, 0.5)}} for _ in range(3)]})
@@ -31,6 +33,30 @@ def test_add_show_and_change(tmp_path, capsys):
     assert max(len(line) for line in text.splitlines()) <= 72
     assert main(["history", "show", "--json", "--database", database]) == 0
     assert json.loads(capsys.readouterr().out)[0]["changes"] == [6]
+
+
+def test_a_change_of_tools_is_marked_and_time_under_tcg_is_not_judged(tmp_path, capsys):
+    database = str(tmp_path / "h.sqlite")
+    paths = [str(campaign(tmp_path, i, 100 if i < 6 else 90, version="1" if i < 6 else "2")) for i in range(12)]
+    assert main(["history", "add", *paths, "--database", database]) == 0
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE campaign SET lane = 'vm', accelerator = 'tcg'")
+    capsys.readouterr()
+    assert main(["history", "show", "--database", database, "--html", str(tmp_path / "h.html"), "-o", "-"]) == 0
+    text = capsys.readouterr().out
+    assert text.count("measured from here with") == 1 and "shootdown 2\n" in text
+    assert "change:" not in text and "does not judge" in text and "does not judge" in (tmp_path / "h.html").read_text()
+
+
+def test_a_history_of_the_first_version_is_read_on(tmp_path, capsys):
+    database = tmp_path / "h.sqlite"
+    path = str(campaign(tmp_path, 1, 100))
+    assert main(["history", "add", path, "--database", str(database)]) == 0
+    with sqlite3.connect(database) as connection:
+        connection.executescript("ALTER TABLE campaign DROP COLUMN tools; PRAGMA user_version = 1;")
+    assert main(["history", "add", path, "--database", str(database)]) == 0
+    assert main(["history", "show", "--database", str(database)]) == 0
+    assert "v6.1" in capsys.readouterr().out
 
 
 def test_page_escapes(tmp_path):
