@@ -123,23 +123,41 @@ static int copy_objects(const char *from, const char *repository, int revisions,
 	return child_wait(&packer, 60000, &status) || status ? 1 : code;
 }
 
-static int import(const struct kernel_spec *spec, const char *repository, const struct watcher *watcher, struct base *base,
-		  struct kernel_error *error)
+/* The tree may have come some other way: as a package, or as the sum of a series. */
+static bool holds_tree(const char *repository, const char *tree)
 {
 	const struct git git = { .directory = repository };
-	char *reference, *reason = NULL;
-	unsigned int sum = 5381;
-	int revisions, code;
+	char *reference = text_format("refs/kernels/%s", tree);
+	bool held = !git_run(&git, NULL, NULL, "rev-parse", "--verify", "--quiet", reference, NULL);
 
-	/* One reference a repository: the tree imported last, which the next one mostly shares. */
-	for (const char *p = base->lineage; *p; p++)
-		sum = sum * 33 + (unsigned char)*p;
-	reference = text_format("refs/lineage/%08x", sum);
+	free(reference);
+	return held;
+}
+
+/* One reference a repository: the tree imported last, which the next one mostly shares. Caller frees. */
+static char *last_import(const char *path)
+{
+	unsigned int sum = 5381;
+
+	for (; *path; path++)
+		sum = sum * 33 + (unsigned char)*path;
+	return text_format("refs/lineage/%08x", sum);
+}
+
+static int import(const struct kernel_spec *spec, const char *path, const char *repository, const struct watcher *watcher,
+		  struct base *base, struct kernel_error *error)
+{
+	const struct git git = { .directory = repository };
+	char *reference = last_import(path), *reason = NULL;
+	int revisions, code = 0;
+
 	watch(watcher, "import", base->resolved, -1);
-	revisions = revisions_file(repository, base->tree, reference);
-	code = revisions < 0 ? revisions : copy_objects(spec->name, repository, revisions, &reason);
-	if (revisions >= 0)
-		close(revisions);
+	if (!holds_tree(repository, base->tree)) {
+		revisions = revisions_file(repository, base->tree, reference);
+		code = revisions < 0 ? revisions : copy_objects(spec->name, repository, revisions, &reason);
+		if (revisions >= 0)
+			close(revisions);
+	}
 	/* The tree known may have been pruned there: send everything then. */
 	if (code > 0) {
 		free(reason);
@@ -161,8 +179,8 @@ static int import(const struct kernel_spec *spec, const char *repository, const 
 	return code;
 }
 
-static int import_once(const struct kernel_spec *spec, const char *record, const struct watcher *watcher, struct base *base,
-		       struct kernel_error *error)
+static int import_once(const struct kernel_spec *spec, const char *path, const char *record, const struct watcher *watcher,
+		       struct base *base, struct kernel_error *error)
 {
 	char *repository = repository_open(error);
 	int fd, code = repository ? cache_lock("import", watcher, &fd, error) : -EIO;
@@ -171,13 +189,37 @@ static int import_once(const struct kernel_spec *spec, const char *record, const
 		if (record_find(record, base)) {
 			code = resolve(spec, base->version, "tree", &base->tree, error);
 			if (!code)
-				code = import(spec, repository, watcher, base, error);
+				code = import(spec, path, repository, watcher, base, error);
 			if (!code)
 				code = record_keep(record, repository, base, error);
 		}
 		unlock_file(fd);
 	}
 	free(repository);
+	return code;
+}
+
+/*
+ * All commits of a repository share one build tree: that of the content which
+ * was imported from it first, so that a history which starts with a package's
+ * source goes on from the objects of that package.
+ */
+static int find_lineage(const char *path, struct base *base, struct kernel_error *error)
+{
+	struct base first = { .resolved = base->resolved };
+	char *name = text_format("repository %s", path), *repository = NULL;
+	int code = 0;
+
+	if (record_find(name, &first)) {
+		first.tree = strdup(base->tree);
+		repository = repository_open(error);
+		code = repository ? record_keep(name, repository, &first, error) : -EIO;
+	}
+	base->lineage = first.tree;
+	free(first.release);
+	free(first.version);
+	free(repository);
+	free(name);
 	return code;
 }
 
@@ -191,12 +233,15 @@ int base_from_git(const struct kernel_spec *spec, const struct watcher *watcher,
 	if (code)
 		return code;
 	path = realpath(spec->name, NULL);
-	base->resolved = text_format("git:%s@%s", path ? path : spec->name, base->version);
-	base->lineage = text_format("git:%s", path ? path : spec->name);
+	if (!path)
+		path = strdup(spec->name);
+	base->resolved = text_format("git:%s@%s", path, base->version);
 	/* A commit is its content, wherever it stands. */
 	record = text_format("commit %s", base->version);
 	if (record_find(record, base))
-		code = import_once(spec, record, watcher, base, error);
+		code = import_once(spec, path, record, watcher, base, error);
+	if (!code)
+		code = find_lineage(path, base, error);
 	free(record);
 	free(path);
 	return code;
