@@ -135,6 +135,19 @@ int bisect_next(const struct bisect_state *state, char commit[COMMIT_TEXT], size
 	return found ? 0 : skipped ? -EAGAIN : -ENODATA;
 }
 
+char *bisect_describe(const struct bisect_state *state, const char *commit)
+{
+	const char *const arguments[] = { "log", "-1", "--no-color", "--date=short", "--format=  %s%n  %an, %ad", commit };
+	char *output;
+
+	if (git(state, arguments, 6, &output))
+		return NULL;
+	for (char *c = output; *c; c++)
+		if ((unsigned char)*c < ' ' && *c != '\n')
+			*c = ' ';
+	return output;
+}
+
 void bisect_mark_good(struct bisect_state *state, const char *commit)
 {
 	append(&state->good, &state->good_count, commit);

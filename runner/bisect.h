@@ -24,6 +24,8 @@ int bisect_start(struct bisect_state *state, const char *repository, const char 
  * skipped commits are left between. *left is the number of commits that may still be the first bad one.
  */
 int bisect_next(const struct bisect_state *state, char commit[COMMIT_TEXT], size_t *left);
+/* Subject, author and day, for a person to read: no control characters. Caller frees; NULL when git cannot say. */
+char *bisect_describe(const struct bisect_state *state, const char *commit);
 void bisect_mark_good(struct bisect_state *state, const char *commit);
 void bisect_mark_bad(struct bisect_state *state, const char *commit);
 void bisect_mark_skipped(struct bisect_state *state, const char *commit);

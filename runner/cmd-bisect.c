@@ -27,12 +27,20 @@ static const struct command_option options[] = {
 	{ "blocks", 0, "B", false, "blocks of the first try" },
 	{ "phases", 0, "P", false, "exact lane: starting points" },
 	{ "kconfig", 0, "NAME|FILE", true, "kernel configuration fragment" },
-	{ "tries", 0, "N", false, "how often an undecided commit is run again, with twice the blocks each time (3)" },
+	{ "tries", 0, "N", false, "how often an undecided commit is run, with twice the blocks or phases each time (3)" },
 	{ "output", 'o', "DIR", false, "directory of the campaigns" },
 	{ NULL, 0, NULL, false, NULL },
 };
 
 enum answer { ANSWER_GOOD, ANSWER_BAD, ANSWER_SKIP, ANSWER_STOP };
+
+#define MOST_BLOCKS 1000
+#define MOST_PHASES 64
+
+/* What is asked of a campaign; 0 is what the suite says. */
+struct effort {
+	unsigned int blocks, phases;
+};
 
 struct search {
 	const struct command_arguments *arguments;
@@ -41,7 +49,9 @@ struct search {
 	char *good_spec;
 	char *directory;
 	char *evidence;			/* campaign of the commit that is bad so far */
-	unsigned int steps, tries, blocks;
+	json_t *tested;			/* what was tested, in order: a line each */
+	unsigned int steps, tries;
+	struct effort effort;		/* of the first try */
 	bool broken_is_bad;		/* the bad end itself does not boot: that is the fault to find */
 	int status;			/* when the search stops */
 };
@@ -52,25 +62,51 @@ static char *commit_spec(const struct search *search, const char *commit)
 }
 
 /* One campaign of the good end and a commit. Exit status of the run. */
-static int run_pair(struct search *search, const char *spec, unsigned int blocks, char **directory)
+static int run_pair(struct search *search, const char *spec, struct effort effort, char **directory)
 {
 	const struct command_arguments *arguments = search->arguments;
 	const char *const specs[] = { search->good_spec, spec, NULL };
 	static const char *const none[] = { NULL };
-	char *blocks_text = text_format("%u", blocks), *target = text_format("%s/%02u", search->directory, search->steps++);
+	char *blocks = text_format("%u", effort.blocks), *phases = text_format("%u", effort.phases);
+	char *target = text_format("%s/%02u", search->directory, search->steps++);
 	const char *suite = argument_option(arguments, "suite"), *wanted = argument_option(arguments, "case");
 	const struct run_words words = {
 		.suite = suite ? suite : wanted, .only_case = suite ? wanted : NULL, .specs = specs,
 		.kconfig = argument_options(arguments, "kconfig"), .probes = none, .exec_files = none,
 		.lane = argument_option(arguments, "lane"), .cpus = argument_option(arguments, "cpus"),
-		.phases = argument_option(arguments, "phases"), .blocks = blocks ? blocks_text : NULL,
+		.phases = effort.phases ? phases : NULL, .blocks = effort.blocks ? blocks : NULL,
 		.baseline = search->good_spec, .directory = target,
 	};
 	int status = run_campaign(&words, directory);
 
-	free(blocks_text);
+	free(phases);
+	free(blocks);
 	free(target);
 	return status;
+}
+
+/* Twice what a campaign was: in the exact lane one kernel gives the same counts again, and only more phases can tell more. */
+static struct effort twice(const char *directory)
+{
+	char *path = text_format("%s/plan.json", directory), reason[128];
+	struct effort effort = { 0 };
+	const json_t *protocol;
+	const char *lane;
+	json_t *plan;
+
+	if (!read_json(path, &plan, reason, sizeof(reason))) {
+		protocol = json_object_get(plan, "protocol");
+		lane = json_string_value(json_object_get(plan, "lane"));
+		if (lane && !strcmp(lane, "exact"))
+			effort.phases = 2 * (unsigned int)json_integer_value(json_object_get(protocol, "phases"));
+		else
+			effort.blocks = 2 * (unsigned int)json_integer_value(json_object_get(protocol, "blocks"));
+		json_decref(plan);
+	}
+	effort.phases = effort.phases > MOST_PHASES ? MOST_PHASES : effort.phases;
+	effort.blocks = effort.blocks > MOST_BLOCKS ? MOST_BLOCKS : effort.blocks;
+	free(path);
+	return effort;
 }
 
 /* What the analysis makes of it: 1 bad, 0 good, -1 undecided; "broken" is told apart. */
@@ -105,57 +141,86 @@ static enum answer stop(struct search *search, int status)
 	return ANSWER_STOP;
 }
 
+/* A commit's answer: said now, and kept for the end. */
+static void tell(struct search *search, const char *commit, const char *verdict, const char *answer)
+{
+	char *line = text_format("%.12s: %s: %s", commit, verdict, answer);
+
+	note("%s", line);
+	json_array_append_new(search->tested, json_string(line));
+	free(line);
+}
+
+static enum answer answer_of(const struct search *search, int bad, bool broken)
+{
+	/* Whoever looks for what broke the kernel does not look for what made it slower before. */
+	if (search->broken_is_bad)
+		return broken ? ANSWER_BAD : ANSWER_GOOD;
+	if (broken)
+		return ANSWER_SKIP;
+	return bad > 0 ? ANSWER_BAD : bad == 0 ? ANSWER_GOOD : ANSWER_SKIP;
+}
+
+/* One campaign. True when it decides: then *answer is what the commit is. */
+static bool try_commit(struct search *search, const char *commit, const char *spec, struct effort *effort, bool bad_end,
+		       enum answer *answer)
+{
+	static const char *const words[] = { "good", "bad", "skipped" };
+	char *directory = NULL, verdict[256] = "undecided";
+	int status = run_pair(search, spec, *effort, &directory), bad;
+	bool broken = false, decided = true;
+
+	if (status == EXIT_REGRESSED) {
+		*answer = ANSWER_SKIP;
+		tell(search, commit, "does not build", "skipped");
+	} else if (status || interrupted) {
+		*answer = stop(search, status ? status : EXIT_ENVIRONMENT);
+	} else {
+		bad = decide(search, directory, spec, &broken, verdict, sizeof(verdict));
+		if (bad_end)
+			search->broken_is_bad = broken;
+		decided = bad >= 0 || broken || search->broken_is_bad;
+		*answer = answer_of(search, bad, broken);
+		tell(search, commit, verdict, decided ? words[*answer] : "undecided");
+		*effort = twice(directory);
+	}
+	if (*answer == ANSWER_BAD) {
+		free(search->evidence);
+		search->evidence = strdup(directory);
+	}
+	free(directory);
+	return decided;
+}
+
 static enum answer test_commit(struct search *search, const char *commit, bool bad_end)
 {
 	char *spec = commit_spec(search, commit);
-	unsigned int blocks = search->blocks;
+	struct effort effort = search->effort;
 	enum answer answer = ANSWER_SKIP;
-	char text[256] = "undecided";
+	unsigned int tries = 0;
 
-	for (unsigned int try = 0; try < search->tries; try++) {
-		char *directory = NULL;
-		int status = run_pair(search, spec, blocks, &directory), bad;
-		bool broken;
-
-		if (status == EXIT_REGRESSED) {
-			note("%.12s does not build: skipped", commit);
-			free(directory);
-			break;
-		}
-		if (status || interrupted) {
-			free(directory);
-			answer = stop(search, status ? status : EXIT_ENVIRONMENT);
-			break;
-		}
-		bad = decide(search, directory, spec, &broken, text, sizeof(text));
-		if (bad_end)
-			search->broken_is_bad = broken;
-		if (broken && !search->broken_is_bad)
-			bad = -1;
-		note("%.12s: %s%s", commit, text, broken && !search->broken_is_bad ? ": skipped" : bad > 0 ? ": bad" : bad == 0 ? ": good" : "");
-		if (bad > 0) {
-			free(search->evidence);
-			search->evidence = strdup(directory);
-		}
-		free(directory);
-		if (bad >= 0 || broken) {
-			answer = bad > 0 ? ANSWER_BAD : bad == 0 ? ANSWER_GOOD : ANSWER_SKIP;
-			break;
-		}
-		blocks = blocks ? 2 * blocks : 20;
-	}
+	while (tries++ < search->tries && !try_commit(search, commit, spec, &effort, bad_end, &answer))
+		;
 	free(spec);
 	return answer;
 }
 
+/* The commit, how it was found, and the comparison that says so. */
 static void show_commit(const struct search *search)
 {
 	const char *const compare[] = { search->evidence, "--format=text", NULL };
+	char *description = bisect_describe(&search->state, search->state.bad);
+	const json_t *line;
+	size_t i;
 
-	printf("first bad commit: %s\n", search->state.bad);
+	printf("first bad commit: %s\n%s\ntested, each against %.12s:\n", search->state.bad, description ? description : "",
+	       search->state.good[0]);
+	json_array_foreach(search->tested, i, line)
+		printf("  %s\n", json_string_value(line));
+	printf("\n");
 	fflush(stdout);
-	if (search->evidence)
-		analysis_run("compare", compare);
+	free(description);
+	analysis_run("compare", compare);
 }
 
 static int search_commits(struct search *search)
@@ -190,12 +255,25 @@ static int search_commits(struct search *search)
 	return report(EXIT_INTERNAL, "git rev-list failed in %s: %s", search->path, strerror(-next));
 }
 
+/* A number of the command line, or what stands in *value. */
+static int number_option(const struct command_arguments *arguments, const char *name, unsigned int limit, unsigned int *value)
+{
+	const char *text = argument_option(arguments, name);
+	uint64_t number;
+
+	if (!text)
+		return EXIT_DONE;
+	if (parse_count(text, &number) || number < 1 || number > limit)
+		return report(EXIT_USAGE, "--%s: '%s' is not a number from 1 to %u", name, text, limit);
+	*value = (unsigned int)number;
+	return EXIT_DONE;
+}
+
 static int check_words(struct search *search)
 {
 	const struct command_arguments *arguments = search->arguments;
-	const char *kernel = argument_option(arguments, "kernel"), *tries = argument_option(arguments, "tries");
-	const char *blocks = argument_option(arguments, "blocks");
-	uint64_t number;
+	const char *kernel = argument_option(arguments, "kernel");
+	int status;
 
 	if (!kernel || strncmp(kernel, "git:", 4) || strchr(kernel, '@'))
 		return report(EXIT_USAGE, "bisect: name the repository: -k git:PATH");
@@ -203,15 +281,12 @@ static int check_words(struct search *search)
 		return report(EXIT_USAGE, "bisect: --good, --bad and --case are needed; 'shootdown bisect --help' tells more");
 	search->path = kernel + 4;
 	search->tries = 3;
-	if (tries && (parse_count(tries, &number) || number < 1 || number > 10))
-		return report(EXIT_USAGE, "--tries: '%s' is not a number from 1 to 10", tries);
-	if (tries)
-		search->tries = (unsigned int)number;
-	if (blocks && (parse_count(blocks, &number) || number < 1 || number > 1000))
-		return report(EXIT_USAGE, "--blocks: '%s' is not a number from 1 to 1000", blocks);
-	if (blocks)
-		search->blocks = (unsigned int)number;
-	return EXIT_DONE;
+	status = number_option(arguments, "tries", 10, &search->tries);
+	if (!status)
+		status = number_option(arguments, "blocks", MOST_BLOCKS, &search->effort.blocks);
+	if (!status)
+		status = number_option(arguments, "phases", MOST_PHASES, &search->effort.phases);
+	return status;
 }
 
 static int run(const struct command_arguments *arguments)
@@ -227,6 +302,7 @@ static int run(const struct command_arguments *arguments)
 		return report(EXIT_USAGE, "bisect: %s", reason);
 	search.good_spec = commit_spec(&search, search.state.good[0]);
 	search.directory = campaign_directory_name(argument_option(arguments, "output"), "bisect");
+	search.tested = json_array();
 	switch (test_commit(&search, search.state.bad, true)) {
 	case ANSWER_BAD:
 		status = search_commits(&search);
@@ -239,6 +315,7 @@ static int run(const struct command_arguments *arguments)
 				argument_option(arguments, "bad"), argument_option(arguments, "good"), argument_option(arguments, "case"));
 	}
 	bisect_free(&search.state);
+	json_decref(search.tested);
 	free(search.good_spec);
 	free(search.directory);
 	free(search.evidence);
