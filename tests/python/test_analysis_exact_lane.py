@@ -110,3 +110,13 @@ def test_kernels_of_two_campaigns(tmp_path):
     result = compare(paths).report["comparisons"][0]
     assert {r["metric"]: r["verdict"] for r in result["metrics"]}["event:cr3-write/op"] == "changed"
     assert result["exact"][0]["functions_changed"] == 1
+
+
+@pytest.mark.parametrize("format_name", ["html", "text", "md", "json"])
+def test_a_guest_that_states_few_facts(tmp_path, format_name):
+    """An arm64 guest has no APIC; a kernel that ended early has told nothing."""
+    builder, files = lazy_tlb(phases=2)
+    builder.records = [dict(r, facts={}) for r in builder.records]
+    output = tmp_path / "report"
+    assert main(["compare", str(write((builder, files), tmp_path / "c")), "--format", format_name, "-o", str(output)]) == 1
+    assert output.stat().st_size > 1000
