@@ -95,8 +95,9 @@ def _decide(claim, row, sign, certain, equal, capped):
         row["status"] = CONTRADICTED if equal and not capped else NOT_SHOWN
         row["reason"] = "no difference at all" if equal else "the difference is not larger than the spread between boots"
     elif sign != wanted:
-        row["status"] = NOT_SHOWN if capped else CONTRADICTED
-        row["reason"] = "the change goes the other way"
+        alone = row["measured"]["n"] < 2
+        row["status"] = NOT_SHOWN if capped or alone else CONTRADICTED
+        row["reason"] = "the change goes the other way" + (", in one phase or boot, whose spread is not known" if alone else "")
     else:
         fits, why = _size(claim, row["measured"])
         row["status"] = HOLDS if fits and not capped else IN_DIRECTION

@@ -139,6 +139,8 @@ def _primary(campaign, metrics, case, key, baseline, candidate):
         from analysis.exactlane import judge_key
         row["verdict"] = judge_key(campaign, table, key, baseline, candidate) if how == "verdict" else verdict.SHOWN
         row["reason"] = "" if how == "verdict" else "a property of one CPU running at a time"
+        if how == "verdict" and row["verdict"] == verdict.SHOWN:
+            row["verdict"] = verdict.INCONCLUSIVE
         row["effect"] = _exact_effect(row["baseline"], row["candidate"])
         return row
     row["effect"] = verdict.effect(table, key, baseline, candidate, margin["percent"], campaign.seed, margin["absolute"])

@@ -63,7 +63,7 @@ def _candidate(result, base, name):
     for row in result["metrics"]:
         effect = row["effect"]
         change = words.change(effect["change_percent"], effect["difference"]) if effect else "-"
-        said = row["verdict"] + (words.needs(row["blocks_needed"]) if row["verdict"] == verdict.INCONCLUSIVE else "")
+        said = row["verdict"] + (words.needs(row) if row["verdict"] == verdict.INCONCLUSIVE else "")
         said += f": {quote(row['reason'])}" if row["reason"] else ""
         rows.append([quote(row["metric"]), quote(words.case_title(row)), quote(row["unit"]), _side(row["baseline"]),
                      f"{change} {row['direction']}".strip(), words.interval(effect) or "-", _side(row["candidate"]), str(effect["n"]) if effect else "-",

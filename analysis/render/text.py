@@ -136,7 +136,7 @@ def _metric(row):
     lines = _columns(row["baseline"], change, row["candidate"], words.plain(row["metric"]))
     said = f"{row['verdict']}{': ' + row['direction'] if row['direction'] not in ('', 'same') else ''}"
     if row["verdict"] == verdict.INCONCLUSIVE:
-        said += words.needs(row["blocks_needed"])
+        said += words.needs(row)
     pieces = [said, f"n {effect['n']}" if effect else "", f"unit {words.plain(row['unit'])}" if row["unit"] else ""]
     if row["q"] is not None and effect["n"] > 1:
         second = words.interval(effect, "bootstrap")

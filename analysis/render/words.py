@@ -125,7 +125,11 @@ def protocol(campaign):
             f"{campaign['margin_percent']:g}%")
 
 
-def needs(blocks):
+def needs(row):
+    """What would decide a metric that is inconclusive."""
+    if row["effect"] and "gap" in row["effect"]:        # exact lane: one phase has no spread to compare with
+        return " (two phases or more needed)"
+    blocks = row["blocks_needed"]
     return f" (about {blocks} blocks needed)" if blocks else " (more blocks than are practical needed)"
 
 

@@ -54,9 +54,12 @@ def test_curves_over_cpus(tmp_path):
     assert "Curve over CPUs" in (path / "report.html").read_text()
 
 
-def test_one_phase_gets_no_verdict(tmp_path):
-    report = compare([write(lazy_tlb(phases=1), tmp_path / "c")]).report
-    assert {r["verdict"] for r in report["comparisons"][0]["metrics"]} == {"shown"} and report["exit_status"] == 125
+def test_one_phase_gets_no_verdict(tmp_path, capsys):
+    path = write(lazy_tlb(phases=1), tmp_path / "c")
+    (comparison,) = compare([path]).report["comparisons"]
+    assert {r["verdict"] for r in comparison["metrics"]} == {comparison["verdict"]} == {"inconclusive"}
+    assert main(["compare", str(path)]) == 125
+    assert "two phases or more needed" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("damage, words", [("cut", "checksum|iterations|not a counts file"), ("symbols", "symbols do not belong"),
