@@ -77,8 +77,9 @@ def _plot(run, place):
     for at, *_ in changes(run):
         axes.axvline(at - 0.5, color=plots.colour(2), linewidth=1.4, linestyle="--")
     shown = list(x)[:: max(1, len(run["points"]) // 5)]
-    axes.set_xticks(shown, [plots.short(run["points"][i]["release"] or run["points"][i]["label"] or "", 14) for i in shown],
-                    rotation=25, ha="right")
+    releases = [p["release"] for p in run["points"]]
+    name = "release" if None not in releases and len(set(releases)) == len(releases) else "label"
+    axes.set_xticks(shown, [plots.short(run["points"][i][name] or "", 14) for i in shown], rotation=25, ha="right")
     plots.nice_axis(axes.yaxis)
     axes.grid(axis="y")
     axes.set_ylabel(plots.short(run["unit"] or run["metric"], 40))

@@ -4,7 +4,7 @@ import functools
 import json
 import sys
 
-from tests.bench.core import ROOT, child_peak_memory, environment, figure, run, scratch, shootdown
+from tests.bench.core import ROOT, child_peak_memory, environment, figure, run, scratch, shootdown, timed
 
 sys.path.insert(0, str(ROOT / "tests" / "python"))
 CAMPAIGNS = 4000
@@ -63,7 +63,7 @@ def large(folder):
 @figure("compare-large", "s", "compare of 40 kernels x 20 blocks x 20 cases with 300 counters each", at_most=10)
 def compare_large():
     with scratch() as folder:
-        return run(PYTHON, "-m", "analysis", "compare", large(folder), accept=(0, 1, 125))[0]
+        return timed(PYTHON, "-m", "analysis", "compare", large(folder), accept=(0, 1, 125))
 
 
 @figure("compare-large-memory", "MiB", "its memory", at_most=1024)
@@ -76,8 +76,7 @@ def compare_large_memory():
 def report_large():
     with scratch() as folder:
         where = large(folder)
-        seconds = run(PYTHON, "-m", "analysis", "compare", where, "--format", "html", accept=(0, 1, 125))[0]
-        return seconds, f"{(where / 'report.html').stat().st_size / 1e6:.1f} MB"
+        return timed(PYTHON, "-m", "analysis", "compare", where, "--format", "html", accept=(0, 1, 125))
 
 
 @figure("report-large-size", "MB", "its size", at_most=5)

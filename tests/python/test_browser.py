@@ -86,7 +86,7 @@ def show(driver, path, width, dark=False, opened=True):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@pytest.mark.parametrize("width", [375, 1280])
+@pytest.mark.parametrize("width", [375, 768, 1280])
 def test_fits_without_sideways_scrolling(driver, reports, name, width):
     show(driver, reports[name], width)
     assert driver.execute_script(browser.OVERFLOW) == []
@@ -132,8 +132,14 @@ def test_verdict_is_in_the_first_screen(driver, reports):
     assert driver.execute_script("return document.querySelector('.verdict').getBoundingClientRect().bottom") < 900
 
 
-def test_prints(driver, reports):
-    show(driver, reports["vm"], 1280, opened=False)
+@pytest.mark.parametrize("name", NAMES)
+def test_prints(driver, reports, name):
+    show(driver, reports[name], 1280, opened=False)
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"width": 718, "height": 1000, "deviceScaleFactor": 1, "mobile": False})
+    fits = driver.execute_script(browser.OVERFLOW)      # the width of an A4 page between its margins
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert fits == []
     printed = driver.execute_cdp_cmd("Page.printToPDF", {"printBackground": False, "paperWidth": 8.27, "paperHeight": 11.69})
     assert len(printed["data"]) > 20000
 

@@ -218,6 +218,19 @@ def test_a_suite_of_a_series_by_its_name():
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("lane", ["vm", "exact"])
+def test_the_running_kernel_is_not_booted_in_a_guest(lane):
+    done = shootdown("run", "null", "-k", "host", "--lane", lane, "--dry-run")
+    assert done.returncode == USAGE
+    assert "no image to boot" in done.stderr and len(done.stderr.splitlines()) == 1
+
+
+def test_the_exact_lane_has_nothing_to_pilot():
+    done = shootdown("run", "null", "-k", "deb:6.12", "--lane", "exact", "--pilot", "--dry-run")
+    assert done.returncode == USAGE
+    assert "nothing to estimate" in done.stderr
+
+
 def test_the_bash_completion_is_a_script():
     text = shootdown("completion", "bash").stdout
     assert subprocess.run(["bash", "-n"], input=text, text=True, check=False).returncode == 0
