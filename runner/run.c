@@ -157,6 +157,21 @@ static int read_numbers(struct session *session)
 	return status;
 }
 
+/* What no plan can mend: a kernel that cannot be booted, a pilot where nothing varies. */
+static int check_lane(const struct session *session)
+{
+	const char *lane = session->lane->name;
+
+	for (size_t i = 0; i < session->kernel_count; i++)
+		if (strcmp(lane, "host") && session->kernels[i].label && !strcmp(session->kernels[i].label, "host"))
+			return report(EXIT_USAGE, "kernel 'host' is the running one, of which lane %s has no image to boot; use --lane host, or "
+				      "name another kernel with -k", lane);
+	if (session->words->aa && !strcmp(lane, "exact"))
+		return report(EXIT_USAGE, "--pilot: a kernel's counts in the exact lane are the same again, so that there is nothing to "
+			      "estimate; run it, with more --phases where its report says so");
+	return EXIT_DONE;
+}
+
 static int make_plan(struct session *session)
 {
 	struct plan_request *request = &session->request;
@@ -347,6 +362,8 @@ static int prepare(struct session *session)
 		status = probe_lane(session);
 	if (!status)
 		status = get_kernels(session);
+	if (!status)
+		status = check_lane(session);
 	if (!status)
 		status = make_plan(session);
 	return status;
