@@ -57,6 +57,7 @@ GUEST_SRC := $(wildcard runner/guest/*.c)
 RUNNER_SRC += runner/guest/facts.c runner/guest/text.c
 EXACT_SRC := $(wildcard runner/exact/*.c)
 FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz-%.c,%,$(wildcard tests/fuzz/fuzz-*.c))
+TREES := $(patsubst workloads/trees/%.mk,%,$(wildcard workloads/trees/*.mk))
 UNIT_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test-*.c))
 
 object = $(patsubst %.c,$(BUILD)/object/%.o,$(1))
@@ -80,7 +81,7 @@ RUNNER_LIBS := $(call pkg_libs,$(RUNNER_PKG)) -lpfm -lz -lpthread -lm
 GUEST_LIBS := $(call pkg_libs,jansson) -lz -Wl,-rpath,/lib
 
 PROGRAMS := $(addprefix $(BUILD)/workloads/,$(WORKLOADS)) $(addprefix $(BUILD)/workloads/helpers/,$(HELPERS)) \
-	$(if $(GUEST_SRC),$(BUILD)/guest/init)
+	$(if $(GUEST_SRC),$(BUILD)/guest/init) $(patsubst %,$(BUILD)/workloads/trees/%/Makefile,$(TREES))
 ifeq ($(ARCH),native)
 PROGRAMS += $(if $(wildcard runner/main.c),$(BUILD)/shootdown) $(if $(EXACT_SRC),$(BUILD)/exact/plugin.so)
 endif
@@ -116,6 +117,15 @@ $(BUILD)/workloads/%: $(BUILD)/object/workloads/%.o $$(call object,$$(wildcard w
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) -o $@ $(filter %.o,$^) $(HARNESS_LIBS) $(call workload_libs,$*)
+# A source tree that workloads build: copies of what the file names, beside it as their Makefile. A directory that
+# changes is a file that came or went.
+tree_directories = $(shell sed -n 's|^\# directories: *||p' workloads/trees/$(1).mk)
+$(BUILD)/workloads/trees/%/Makefile: workloads/trees/%.mk $$(call tree_directories,$$*) \
+		$$(wildcard $$(foreach d,$$(call tree_directories,$$*),$$(d)/*.c $$(d)/*.h))
+	$(call say,TREE,$(@D))
+	$(Q)rm -rf $(@D) && mkdir -p $(@D)
+	$(Q)cp --parents $(filter %.c %.h,$^) $(@D)
+	$(Q)cp $< $@
 # Helpers are static: a compiler job must not become a benchmark of the dynamic linker. Sanitizers cannot be static.
 $(BUILD)/workloads/helpers/%: workloads/helpers/%.c $(BUILD)/compile-flags
 	$(call say,LINK,$@)
@@ -229,6 +239,7 @@ install-guest: all
 	install -m 755 $(addprefix $(BUILD)/workloads/,$(WORKLOADS)) $(LIBEXEC)/workloads
 	$(if $(HELPERS),install -m 755 $(addprefix $(BUILD)/workloads/helpers/,$(HELPERS)) $(LIBEXEC)/workloads/helpers)
 	install -m 755 $(BUILD)/guest/init $(LIBEXEC)/guest
+	cp -R $(BUILD)/workloads/trees $(LIBEXEC)/workloads
 install-command: all
 	install -D -m 755 $(BUILD)/shootdown $(DESTDIR)$(PREFIX)/bin/shootdown
 	install -D -m 755 -t $(LIBEXEC)/exact $(BUILD)/exact/plugin.so

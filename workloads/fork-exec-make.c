@@ -15,7 +15,15 @@
  *	programs executed	3	3
  *	headers read		117	117
  *
- * and make's own fork on top of the driver's two.
+ * and make's own fork on top of the driver's two. A whole build, by the suite
+ * real-build in a guest of 2 CPUs (deb:6.12): make -j2 of workloads/trees/
+ * shootdown, 33 jobs, beside 33 that are made up, each figure for one job:
+ *
+ *				make and gcc	made up
+ *	pages allocated		2,313		2,202
+ *	page faults		2,774		2,599
+ *	forks			2.91		2.76
+ *	programs executed	2.91		2.76
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -35,6 +43,9 @@ static const char *const spawn_choices[] = { "fork", "vfork", NULL };
 
 #define AT(field) offsetof(struct make_options, field)
 #define MIB UINT64_C(1048576)
+/* A toolchain in the guest's memory, the copied tree and its objects; and a compiler at work. */
+#define REAL_BYTES (256 * MIB)
+#define REAL_JOB_BYTES (64 * MIB)
 
 static const struct workload_option options[] = {
 	{ "jobs", OPTION_COUNT, AT(jobs), "all", 1, MAXIMUM_JOBS, .accepts_all = true, .unit = "jobs",
@@ -55,8 +66,9 @@ static const struct workload_option options[] = {
 	{ "object-bytes", OPTION_SIZE, AT(object_bytes), "7720", 0, 64 * MIB, .unit = "bytes", .help = "size of an object" },
 	{ "compute", OPTION_COUNT, AT(compute), "100000", 0, UINT64_C(1) << 40, .unit = "steps",
 	  .help = "random steps through the heap, in user mode" },
-	{ "real", OPTION_TEXT, AT(real), "", .unit = "directory",
-	  .help = "run make in a copy of this directory, cleaned first, instead of the graph" },
+	{ "real", OPTION_TEXT, AT(real), "", .unit = "directory", .is_source_tree = true,
+	  .help = "run make in a copy of this directory, cleaned first, instead of the graph; 'shootdown' is a small "
+		  "project that comes with it" },
 	{ "target", OPTION_TEXT, AT(target), "", .unit = "target", .help = "what the real make is asked for" },
 	{ .name = NULL },
 };
@@ -85,6 +97,10 @@ static int resolve(void *values, const struct machine_limits *limits, struct wor
 	needs->cpus = 1;
 	needs->nodes = 1;
 	files = chosen->text + chosen->headers * (chosen->header_bytes + 4096) + chosen->units * (3 * chosen->object_bytes + 8192);
+	if (chosen->real[0]) {
+		needs->memory_bytes = REAL_BYTES + chosen->jobs * REAL_JOB_BYTES;
+		return 0;
+	}
 	needs->memory_bytes = files + chosen->jobs * (chosen->heap + 2 * MIB) + 3 * chosen->units * chosen->object_bytes + 16 * MIB;
 	return 0;
 }

@@ -67,6 +67,8 @@ struct workload_option {
 	uint64_t minimum, maximum;	/* SIZE, COUNT, DURATION; maximum 0: no limit */
 	const char *const *choices;	/* CHOICE: NULL-terminated */
 	bool accepts_all, accepts_fit;
+	bool is_source_tree;		/* TEXT: a directory that is built, or the name of one of workloads/trees. It travels
+					 * into guests, and a toolchain with it */
 	const char *unit;		/* shown in help: "bytes", "threads" */
 	const char *help;
 };
@@ -157,6 +159,8 @@ void run_set_private(struct run *run, void *pointer);
 const struct machine_limits *run_limits(const struct run *run);
 /* Absolute path of a helper program; NULL when it is not installed. */
 const char *run_helper(struct run *run, const char *name);
+/* Absolute path of a source tree that comes with the workloads; NULL when there is none of that name. */
+const char *run_tree(struct run *run, const char *name);
 /* The command after "--", NULL-terminated; NULL when there was none. */
 char *const *run_command(const struct run *run);
 /* A fresh directory for files, removed after cleanup; NULL and errno on failure. */

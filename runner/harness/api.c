@@ -87,7 +87,8 @@ int run_node_of_cpu(struct run *run, int cpu)
 	return place ? place->node : 0;
 }
 
-const char *run_helper(struct run *run, const char *name)
+/* DIRECTORY/NAME beside the workload's own executable, kept in the run; NULL when it is not there. */
+static const char *beside_workload(struct run *run, const char *directory, const char *name, int access_mode)
 {
 	char self[PATH_MAX];
 	ssize_t length = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -101,8 +102,18 @@ const char *run_helper(struct run *run, const char *name)
 		return NULL;
 	*slash = '\0';
 	free(run->helper);
-	run->helper = text_format("%s/helpers/%s", self, name);
-	return access(run->helper, X_OK) ? NULL : run->helper;
+	run->helper = text_format("%s/%s/%s", self, directory, name);
+	return access(run->helper, access_mode) ? NULL : run->helper;
+}
+
+const char *run_helper(struct run *run, const char *name)
+{
+	return beside_workload(run, "helpers", name, X_OK);
+}
+
+const char *run_tree(struct run *run, const char *name)
+{
+	return strchr(name, '/') ? NULL : beside_workload(run, "trees", name, R_OK);
 }
 
 const char *run_directory(struct run *run)

@@ -294,6 +294,8 @@ json_t *options_describe_json(const struct option_table *table)
 			json_object_set_new(item, "accepts_all", json_boolean(row->accepts_all));
 			json_object_set_new(item, "accepts_fit", json_boolean(row->accepts_fit));
 		}
+		if (row->is_source_tree)
+			json_object_set_new(item, "source_tree", json_true());
 		if (row->type == OPTION_CHOICE) {
 			json_t *choices = json_array();
 

@@ -254,6 +254,13 @@ def test_make_really(scratch, project):
         assert iteration["operations"] == 3
 
 
+def test_make_builds_the_tree_that_comes_with_it(scratch):
+    iteration, = run("fork-exec-make", "--real", "shootdown", iterations=1, environment=scratch)
+    units = [path for part in ("common", "exact", "guest") for path in (ROOT / "runner" / part).glob("*.c")]
+    assert iteration["operations"] == len(units) - 4 + 1 + 3    # left out, directories, archive and two links
+    assert 2000 < iteration["metrics"]["faults_per_job"] < 4000
+
+
 def test_make_says_why_a_real_one_fails(project):
     _, line = fails("fork-exec-make", "--real", project, "--target", "nothing", "--no-probes")
     assert re.search(r"make ended with status 2: .*nothing", line)

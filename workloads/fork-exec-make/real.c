@@ -71,12 +71,13 @@ static int run_checked(struct run *run, const char *const *arguments, const char
 int real_copy(struct run *run, struct make *state)
 {
 	const struct make_options *chosen = run_options(run);
+	const char *ours = run_tree(run, chosen->real), *from = ours ? ours : chosen->real;
 
 	state->tree = format_text("%s/tree", state->directory);
 	state->log = format_text("%s/make.log", state->directory);
 	if (!state->tree || !state->log)
 		return -ENOMEM;
-	return run_checked(run, (const char *const[]){ "cp", "-a", "--", chosen->real, state->tree, NULL }, ".", state->log);
+	return run_checked(run, (const char *const[]){ "cp", "-a", "--", from, state->tree, NULL }, ".", state->log);
 }
 
 int real_clean(struct run *run, const struct make *state)
