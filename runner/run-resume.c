@@ -34,7 +34,7 @@ int run_resume(const char *campaign_directory, const struct run_words *given, ch
 {
 	struct run_words words = {
 		.directory = campaign_directory, .resume = true, .reboot = given->reboot, .initrd = given->initrd, .specs = empty_list(), .kconfig = empty_list(),
-		.probes = empty_list(), .exec = empty_list(), .exec_files = empty_list(),
+		.probes = empty_list(), .exec = empty_list(), .exec_files = empty_list(), .options = empty_list(),
 	};
 	char *path = text_format("%s/plan.json", campaign_directory), *suite = suite_copy(campaign_directory), reason[256];
 	const char **command_words;
@@ -62,6 +62,7 @@ int run_resume(const char *campaign_directory, const struct run_words *given, ch
 	free((void *)words.probes);
 	free((void *)words.exec);
 	free((void *)words.exec_files);
+	free((void *)words.options);
 	json_decref(plan);
 	free(suite);
 	free(path);

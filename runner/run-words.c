@@ -16,7 +16,7 @@ struct word_option {
 
 static const struct word_option word_options[] = {
 	WORD("--kernel", specs, true), WORD("--kconfig", kconfig, true), WORD("--probe", probes, true),
-	WORD("--file", exec_files, true), WORD("--lane", lane, false), WORD("--cpus", cpus, false),
+	WORD("--file", exec_files, true), WORD("--option", options, true), WORD("--lane", lane, false), WORD("--cpus", cpus, false),
 	WORD("--blocks", blocks, false), WORD("--iterations", iterations, false), WORD("--warmup", warmup, false),
 	WORD("--phases", phases, false), WORD("--memory", memory, false), WORD("--nodes", nodes, false),
 	WORD("--slice", slice, false), WORD("--seed", seed, false), WORD("--arch", architecture, false),

@@ -351,6 +351,8 @@ static int prepare(struct session *session)
 
 	if (!error && session->words->only_case)
 		error = suite_keep_case(&session->suite, session->words->only_case, reason, sizeof(reason));
+	for (const char *const *option = session->words->options; !error && option && *option; option++)
+		error = suite_set_option(&session->suite, *option, reason, sizeof(reason));
 	if (error)
 		return report(EXIT_USAGE, "%s", reason);
 	status = read_numbers(session);

@@ -12,6 +12,7 @@ struct run_words {
 	const char *const *specs;	/* -k; NULL-terminated, may be empty: the suite's */
 	const char *const *kconfig;	/* may be empty: the lane's in the suite, else fast */
 	const char *const *probes;
+	const char *const *options;	/* "NAME=VALUE" of the workload, for every case; may be NULL */
 	const char *lane, *cpus, *blocks, *iterations, *warmup, *phases, *memory, *nodes, *slice, *seed, *architecture, *baseline;
 	const char *only_case;		/* leave only this case of the suite; NULL: all */
 	const char *directory;		/* -o */

@@ -379,6 +379,28 @@ int suite_keep_case(struct suite *suite, const char *name, char *reason, size_t 
 	return 0;
 }
 
+int suite_set_option(struct suite *suite, const char *text, char *reason, size_t reason_size)
+{
+	const char *equals = strchr(text, '=');
+	char *name = strndup(text, equals ? (size_t)(equals - text) : 0);
+	json_t *entry;
+	size_t index;
+
+	if (!equals || equals == text) {
+		snprintf(reason, reason_size, "--option '%s' is not NAME=VALUE", text);
+		free(name);
+		return -EINVAL;
+	}
+	json_array_foreach(json_object_get(suite->json, "cases"), index, entry) {
+		if (!json_object_get(entry, "options"))
+			json_object_set_new(entry, "options", json_object());
+		json_object_set_new(json_object_get(entry, "options"), name, json_string(equals + 1));
+	}
+	free(name);
+	hash_json(suite->json, suite->hash);
+	return 0;
+}
+
 void suite_free(struct suite *suite)
 {
 	json_decref(suite->json);

@@ -27,6 +27,8 @@ int suite_load(const char *word, struct suite *suite, char *reason, size_t reaso
 int suite_from_workload(const char *workload, struct suite *suite);
 /* Leaves one case, those that its derived metrics draw on, and its primary metrics. -ENOENT with the nearest name. */
 int suite_keep_case(struct suite *suite, const char *name, char *reason, size_t reason_size);
+/* "NAME=VALUE": that option in every case. -EINVAL for another form; whether a workload has it the plan finds out. */
+int suite_set_option(struct suite *suite, const char *text, char *reason, size_t reason_size);
 void suite_free(struct suite *suite);
 
 /* The lane's section of the suite; never NULL, may be empty. Borrowed. */
