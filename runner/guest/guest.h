@@ -20,6 +20,8 @@
 
 /* --- mounts.c --- */
 void mount_everything(void);
+/* Paths that nothing may write to from now on. */
+void make_read_only(const json_t *paths);
 void bring_loopback_up(void);
 
 /* --- modules.c: paths in the order in which they must be loaded. -errno of the first that failed, *failed names it. --- */

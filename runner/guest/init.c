@@ -67,6 +67,7 @@ int main(void)
 	(void)write_text("/proc/self/oom_score_adj", "-1000");
 	signal(SIGPIPE, SIG_IGN);
 	job = json_load_file(JOB, 0, &error);
+	make_read_only(json_object_get(job, "read_only"));
 	modules = json_object_get(job, "modules");
 	module_error = load_modules(modules, &failed_module);
 	sender_open(json_array_size(modules) > 0);

@@ -66,6 +66,19 @@ void mount_everything(void)
 	umask(022);
 }
 
+void make_read_only(const json_t *paths)
+{
+	json_t *path;
+	size_t i;
+
+	json_array_foreach(paths, i, path) {
+		const char *text = json_string_value(path);
+
+		if (text && !mount(text, text, NULL, MS_BIND, NULL))
+			(void)mount(NULL, text, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY, NULL);
+	}
+}
+
 void bring_loopback_up(void)
 {
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);

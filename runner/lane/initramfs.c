@@ -32,6 +32,7 @@ struct initramfs {
 	const struct initramfs *base;
 	struct entry *entries;	/* sorted by path: a parent stands before its children */
 	size_t count, room;
+	char *behind;		/* an archive file that follows when this one is written */
 };
 
 static const struct entry *find(const struct initramfs *initramfs, const char *path, size_t *position)
@@ -164,6 +165,7 @@ void initramfs_free(struct initramfs *initramfs)
 		free(initramfs->entries[i].data);
 	}
 	free(initramfs->entries);
+	free(initramfs->behind);
 	free(initramfs);
 }
 
@@ -200,6 +202,13 @@ int initramfs_add_link(struct initramfs *initramfs, const char *path, const char
 int initramfs_add_character_device(struct initramfs *initramfs, const char *path, unsigned int major, unsigned int minor)
 {
 	return add(initramfs, path, (struct entry){ .mode = S_IFCHR | 0600, .device = makedev(major, minor) });
+}
+
+int initramfs_set_behind(struct initramfs *initramfs, const char *archive)
+{
+	free(initramfs->behind);
+	initramfs->behind = strdup(archive);
+	return initramfs->behind ? 0 : -ENOMEM;
 }
 
 static int add_tree(struct initramfs *initramfs, const char *path, const char *host_path, int depth);
@@ -375,17 +384,22 @@ static int write_archive(const struct initramfs *initramfs, FILE *output)
 	return error;
 }
 
-static int write_prefix(const char *prefix, FILE *output)
+/* In pieces: a toolchain is larger than the runner should ever be. */
+static int write_copy(const char *path, FILE *output)
 {
-	char *data;
-	size_t size;
-	int error = read_file(prefix, FILE_LIMIT, &data, &size);
+	FILE *input = fopen(path, "re");
+	char piece[65536];
+	size_t got;
+	int error = 0;
 
-	if (error)
-		return error;
-	if (fwrite(data, 1, size, output) != size)
-		error = -errno;
-	free(data);
+	if (!input)
+		return -errno;
+	while (!error && (got = fread(piece, 1, sizeof(piece), input)))
+		if (fwrite(piece, 1, got, output) != got)
+			error = -errno;
+	if (!error && ferror(input))
+		error = -EIO;
+	fclose(input);
 	return error;
 }
 
@@ -397,9 +411,11 @@ int initramfs_write(const struct initramfs *initramfs, const char *prefix, const
 
 	if (file) {
 		if (prefix)
-			error = write_prefix(prefix, file);
+			error = write_copy(prefix, file);
 		if (!error)
 			error = write_archive(initramfs, file);
+		if (!error && initramfs->behind)
+			error = write_copy(initramfs->behind, file);
 		if (fclose(file) && !error)
 			error = -errno;
 		if (!error && rename(temporary, output))

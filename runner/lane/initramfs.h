@@ -36,6 +36,9 @@ int initramfs_add_program(struct initramfs *initramfs, const char *path, const c
 			  char *reason, size_t reason_size);
 bool initramfs_has(const struct initramfs *initramfs, const char *path);
 
+/* An archive file, written before, that is copied behind the entries: the kernel unpacks one after the other. */
+int initramfs_set_behind(struct initramfs *initramfs, const char *archive);
+
 /* Writes the archive to `output`, after the bytes of file `prefix` (an archive written before) when that is not NULL. Whole or not at all. */
 int initramfs_write(const struct initramfs *initramfs, const char *prefix, const char *output);
 

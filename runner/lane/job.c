@@ -10,6 +10,7 @@
 #include "../common/files.h"
 #include "../common/paths.h"
 #include "elf-closure.h"
+#include "toolchain.h"
 
 /* Where --file puts relative paths, and where the command starts. */
 #define FILES_DIRECTORY "/files"
@@ -154,6 +155,39 @@ static int add_user_file(struct initramfs *initramfs, const struct guest_job *jo
 	return error;
 }
 
+static void start_in_files(struct initramfs *initramfs, json_t *description, int *error)
+{
+	if (!*error)
+		*error = initramfs_add_directory(initramfs, FILES_DIRECTORY, 0755);
+	json_object_set_new(description, "directory", json_string(FILES_DIRECTORY));
+}
+
+/* A tree that is ours stands beside the workload, as here; a user's where the argument says. */
+static int add_source_tree(struct initramfs *initramfs, const struct guest_job *job, const char *tree, json_t *description,
+			   char *reason, size_t reason_size)
+{
+	char *below = text_format("workloads/trees/%s", tree), *inside = text_format("/%s", below);
+	char *outside = strchr(tree, '/') ? NULL : path_program(job->architecture, below), *toolchain = NULL;
+	int error;
+
+	if (outside && file_exists(outside)) {
+		error = initramfs_has(initramfs, inside) ? 0 : initramfs_add_tree(initramfs, inside, outside);
+	} else {
+		error = add_user_file(initramfs, job, tree, reason, reason_size);
+		if (tree[0] != '/')
+			start_in_files(initramfs, description, &error);
+	}
+	if (!error)
+		error = toolchain_archive(job->architecture, &toolchain, reason, reason_size);
+	if (!error)
+		error = initramfs_set_behind(initramfs, toolchain);
+	free(toolchain);
+	free(outside);
+	free(inside);
+	free(below);
+	return error;
+}
+
 static void append(json_t *array, const char *text)
 {
 	json_array_append_new(array, json_string(text));
@@ -215,10 +249,10 @@ static int add_case(struct initramfs *initramfs, const struct guest_job *job, co
 		error = add_helper(initramfs, job, *helper, reason, reason_size);
 	for (char *const *file = boot_case->files; file && *file && !error; file++)
 		error = add_user_file(initramfs, job, *file, reason, reason_size);
-	if (!error && boot_case->files && boot_case->files[0]) {
-		error = initramfs_add_directory(initramfs, FILES_DIRECTORY, 0755);
-		json_object_set_new(description, "directory", json_string(FILES_DIRECTORY));
-	}
+	if (!error && boot_case->files && boot_case->files[0])
+		start_in_files(initramfs, description, &error);
+	if (!error && boot_case->tree)
+		error = add_source_tree(initramfs, job, boot_case->tree, description, reason, reason_size);
 	return error;
 }
 
@@ -240,6 +274,9 @@ int guest_job_add(struct initramfs *initramfs, const struct guest_job *job, char
 	for (size_t i = 0; i < job->case_count && !error; i++)
 		error = add_case(initramfs, job, &job->cases[i], json_object_get(description, "cases"), reason, reason_size);
 	append_all(json_object_get(description, "send"), job->send);
+	for (size_t i = 0; i < job->case_count; i++)
+		if (job->cases[i].tree)
+			json_object_set_new(description, "read_only", json_pack("[s]", TOOLCHAIN_DIRECTORY));
 	if (!error && job->kernel->modules)
 		error = guest_modules_add(initramfs, job->kernel->modules, driver_modules,
 					  json_object_get(description, "modules"), reason, reason_size);

@@ -38,6 +38,7 @@ struct boot_case {
 	char *const *arguments;		/* options only; the lane adds path of the executable and --frames */
 	char *const *settings;		/* "sysctl NAME=VALUE" or "file PATH=VALUE"; NULL-terminated */
 	char *const *helpers;		/* names of helper programs to ship; NULL-terminated */
+	const char *tree;		/* a source tree that it builds: name or directory (workload.h); NULL: none */
 	unsigned int timeout_seconds;	/* of the case, in the lane's wall clock */
 	char *const *command;		/* exec: the user's command; else NULL */
 	char *const *files;		/* exec: files to ship */

@@ -10,7 +10,10 @@
 #include "../common/nearest.h"
 #include "../common/paths.h"
 #include "../common/units.h"
+#include "../lane/toolchain.h"
+#include "../store/campaign.h"
 #include "cases.h"
+#include "tree-hash.h"
 #include "workload-program.h"
 
 static bool runs_in_lane(const json_t *entry, const char *lane)
@@ -71,19 +74,48 @@ static int append_probes(json_t *list, const json_t *names, const char *workload
 	return 0;
 }
 
+/* A costly probe adds instructions to what the exact lane counts: it is for the other lanes of the suite. */
+static json_t *without_costly(const json_t *names, const char *workload)
+{
+	json_t *kept = json_array(), *name;
+	size_t index;
+
+	json_array_foreach(names, index, name)
+		if (!workload_probe_is_costly(workload, json_string_value(name)))
+			json_array_append(kept, name);
+	return kept;
+}
+
+static int refuse_costly(const char *const *names, const char *workload, struct plan_error *error)
+{
+	for (; names && *names; names++) {
+		if (!workload_probe_is_costly(workload, *names))
+			continue;
+		snprintf(error->text, sizeof(error->text), "probe '%s' adds instructions to those that the exact lane counts; "
+			 "run it in the lane vm or host", *names);
+		error->exit_status = EXIT_USAGE;
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* Those of the suite and of the case, then those that a person asks for. */
 static int collect_probes(const struct plan_request *request, const json_t *entry, const char *workload, json_t *list,
 			  struct plan_error *error)
 {
-	int failed = append_probes(list, json_object_get(request->suite->json, "probes"), workload, error);
-	json_t *further = json_array();
+	bool exact = !strcmp(request->lane->name, "exact");
+	json_t *of_suite = json_array(), *further = words_as_json(request->probes), *chosen;
+	int failed = exact ? refuse_costly(request->probes, workload, error) : 0;
 
-	for (const char *const *name = request->probes; name && *name; name++)
-		json_array_append_new(further, json_string(*name));
+	json_array_extend(of_suite, json_object_get(request->suite->json, "probes"));
+	json_array_extend(of_suite, json_object_get(entry, "probes"));
+	chosen = exact ? without_costly(of_suite, workload) : json_incref(of_suite);
+	json_array_extend(chosen, further);
 	if (!failed)
-		failed = append_probes(list, json_object_get(entry, "probes"), workload, error);
-	if (!failed)
-		failed = append_probes(list, further, workload, error);
+		failed = append_probes(list, chosen, workload, error);
+	json_decref(chosen);
 	json_decref(further);
+	json_decref(of_suite);
 	return failed;
 }
 
@@ -296,6 +328,34 @@ static int hash_helper(json_t *map, const char *name, const char *architecture, 
 	return failed;
 }
 
+/* The tree, and in a guest what it is built with. */
+static int hash_tree_of_case(json_t *hashes, const json_t *plan_case, const char *architecture, bool guest, struct plan_error *error)
+{
+	const char *tree = plan_case_tree(plan_case);
+	char hash[HASH_TEXT], reason[400] = "";
+	int failed = tree ? tree_hash(architecture, tree, hash) : 0;
+
+	if (!tree)
+		return 0;
+	error->exit_status = EXIT_ENVIRONMENT;
+	if (failed) {
+		snprintf(error->text, sizeof(error->text), "directory '%s' of case '%s' cannot be read: %s", tree,
+			 json_string_value(json_object_get(plan_case, "name")), strerror(-failed));
+		return failed;
+	}
+	if (!json_object_get(hashes, "trees"))
+		json_object_set_new(hashes, "trees", json_object());
+	json_object_set_new(json_object_get(hashes, "trees"), tree, json_string(hash));
+	if (!guest || json_object_get(hashes, "toolchain"))
+		return 0;
+	failed = toolchain_identity(architecture, hash, reason, sizeof(reason));
+	if (failed)
+		snprintf(error->text, sizeof(error->text), "case '%s': %s", json_string_value(json_object_get(plan_case, "name")), reason);
+	else
+		json_object_set_new(hashes, "toolchain", json_string(hash));
+	return failed;
+}
+
 int plan_hash_programs(json_t *plan, struct plan_error *error)
 {
 	const char *architecture = json_string_value(json_object_get(plan, "architecture"));
@@ -312,6 +372,8 @@ int plan_hash_programs(json_t *plan, struct plan_error *error)
 		if (!failed)
 			failed = hash_one(json_object_get(hashes, "workloads"), name, architecture, below, error);
 		free(below);
+		if (!failed)
+			failed = hash_tree_of_case(hashes, entry, architecture, strcmp(lane, "host") != 0, error);
 		json_array_foreach(json_object_get(json_object_get(entry, "describe"), "helpers"), inner, helper) {
 			if (!failed)
 				failed = hash_helper(json_object_get(hashes, "helpers"), json_string_value(helper), architecture, error);

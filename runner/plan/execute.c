@@ -67,6 +67,7 @@ static void fill_case(struct boot_case *boot_case, const json_t *plan, const jso
 	boot_case->arguments = string_list(arguments);
 	boot_case->settings = string_list(json_object_get(plan_case, "settings"));
 	boot_case->helpers = string_list(json_object_get(json_object_get(plan_case, "describe"), "helpers"));
+	boot_case->tree = plan_case_tree(plan_case);
 	boot_case->command = exec ? string_list(json_object_get(exec, "command")) : NULL;
 	boot_case->files = exec ? string_list(json_object_get(exec, "files")) : NULL;
 	boot_case->timeout_seconds = case_timeout(plan, lane, (unsigned int)json_integer_value(json_object_get(plan_case, "cpus")));

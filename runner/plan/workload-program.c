@@ -154,6 +154,23 @@ int workload_resolve(const char *name, const json_t *options, const struct guest
 	return error;
 }
 
+bool workload_probe_is_costly(const char *workload, const char *probe)
+{
+	static const char *const arguments[] = { "--list-probes", "--json", NULL };
+	char *name = strndup(probe, strcspn(probe, ":")), reason[256];
+	json_t *probes = NULL, *row;
+	bool costly = false;
+	size_t index;
+
+	if (name && !ask_program(workload, arguments, &probes, reason, sizeof(reason)))
+		json_array_foreach(probes, index, row)
+			if (!strcmp(json_string_value(json_object_get(row, "name")), name))
+				costly = json_is_true(json_object_get(row, "costly"));
+	json_decref(probes);
+	free(name);
+	return costly;
+}
+
 int workload_check_probe(const char *workload, const char *probe, char *reason, size_t reason_size)
 {
 	char *argument = text_format("--probe=%s", probe);

@@ -24,6 +24,8 @@ int workload_describe(const char *name, json_t **description, char *reason, size
  */
 int workload_resolve(const char *name, const json_t *options, const struct guest_limits *limits,
 		     json_t **resolved, char *reason, size_t reason_size);
+/* True for a probe that makes the kernel work while it counts: no part of the default set. */
+bool workload_probe_is_costly(const char *workload, const char *probe);
 /* Checks a probe's name with the harness (nearest name in the reason). */
 int workload_check_probe(const char *workload, const char *probe, char *reason, size_t reason_size);
 

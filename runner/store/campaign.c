@@ -291,3 +291,18 @@ bool campaign_boot_done(const struct campaign *campaign, const json_t *boot)
 	}
 	return true;
 }
+
+const char *plan_case_tree(const json_t *plan_case)
+{
+	const json_t *rows = json_object_get(json_object_get(plan_case, "describe"), "options"), *row;
+	size_t index;
+
+	json_array_foreach(rows, index, row) {
+		const char *value = json_string_value(json_object_get(json_object_get(plan_case, "options"),
+								      json_string_value(json_object_get(row, "name"))));
+
+		if (json_is_true(json_object_get(row, "source_tree")) && value && *value)
+			return value;
+	}
+	return NULL;
+}

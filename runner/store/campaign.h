@@ -41,6 +41,8 @@ bool campaign_boot_done(const struct campaign *campaign, const json_t *boot);
 char *campaign_record_path(const struct campaign *campaign, const json_t *boot, const json_t *plan_case);
 /* The case of the plan with that id; borrowed. */
 json_t *plan_case_by_id(const json_t *plan, const char *id);
+/* The source tree that a case builds (workload.h), or NULL. */
+const char *plan_case_tree(const json_t *plan_case);
 json_t *plan_kernel_by_id(const json_t *plan, const char *id);
 /* The kernel of a boot, of kernels that stand in the order of plan.kernels; NULL: none. */
 const struct kernel *plan_kernel(const json_t *plan, const json_t *boot, const struct kernel *kernels, size_t count);

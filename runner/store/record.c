@@ -26,6 +26,11 @@ static json_t *program_hashes(const json_t *plan, const json_t *plan_case)
 		json_object_set(hashes, "init", json_object_get(all, "init"));
 	if (json_object_get(all, "plugin"))
 		json_object_set(hashes, "plugin", json_object_get(all, "plugin"));
+	if (plan_case_tree(plan_case)) {
+		json_object_set(hashes, "tree", json_object_get(json_object_get(all, "trees"), plan_case_tree(plan_case)));
+		if (json_object_get(all, "toolchain"))
+			json_object_set(hashes, "toolchain", json_object_get(all, "toolchain"));
+	}
 	return hashes;
 }
 

@@ -191,6 +191,42 @@ static void what_is_no_program(void **state)
 	free(script);
 }
 
+static void an_archive_follows(void **state)
+{
+	static const char *const expected[] = { "a", "a/deep", "a/deep/er", "a/deep/er/file", "a/link", "dev", "dev/console", "own" };
+	struct archive *archive = archive_read_new();
+	struct archive_entry *entry;
+	struct initramfs *initramfs;
+	char *behind = in_directory("one"), *path = in_directory("both"), *first, *both;
+	size_t first_size, both_size, behind_size;
+
+	(void)state;
+	assert_int_equal(initramfs_new(NULL, &initramfs), 0);
+	assert_int_equal(initramfs_add_data(initramfs, "/own", "mine", 4, 0600), 0);
+	assert_int_equal(initramfs_write(initramfs, NULL, path), 0);
+	assert_int_equal(read_file(path, 1 << 20, &first, &first_size), 0);
+	assert_int_equal(initramfs_set_behind(initramfs, behind), 0);
+	assert_int_equal(initramfs_write(initramfs, NULL, path), 0);
+	initramfs_free(initramfs);
+	assert_int_equal(read_file(path, 1 << 20, &both, &both_size), 0);
+	assert_memory_equal(both, first, first_size);
+	free(first);
+	assert_int_equal(read_file(behind, 1 << 20, &first, &behind_size), 0);
+	assert_int_equal(both_size, first_size + behind_size);
+	assert_memory_equal(both + first_size, first, behind_size);
+	/* The kernel looks for the next archive at a multiple of four. */
+	assert_int_equal(first_size % 4, 0);
+	archive_read_support_format_cpio(archive);
+	assert_int_equal(archive_read_open_memory(archive, both + first_size, behind_size), ARCHIVE_OK);
+	for (size_t i = 0; archive_read_next_header(archive, &entry) == ARCHIVE_OK; i++)
+		assert_string_equal(archive_entry_pathname(entry), expected[i]);
+	archive_read_free(archive);
+	free(first);
+	free(both);
+	free(behind);
+	free(path);
+}
+
 static void a_full_disk_leaves_nothing(void **state)
 {
 	struct initramfs *initramfs;
@@ -216,6 +252,7 @@ int main(void)
 		cmocka_unit_test(one_path_has_one_content),
 		cmocka_unit_test(a_program_brings_its_libraries),
 		cmocka_unit_test(what_is_no_program),
+		cmocka_unit_test(an_archive_follows),
 		cmocka_unit_test(a_full_disk_leaves_nothing),
 	};
 
