@@ -281,11 +281,12 @@ def _function_metrics(values, prefix, calls, instructions, operations):
 
 
 def judge(base, cand, placebo=0.0):
-    """'unchanged', 'within schedule spread' or 'changed', from the values of the phases of two kernels.
+    """'unchanged', 'within schedule spread', 'changed' or 'inconclusive', from the values of the phases of two kernels.
 
     Changed = the ranges are apart, and by more than `placebo`: the largest gap, relative to the larger middle, that a placebo pair
     (same source, shifted text) shows. One phase each decides nothing unless equal, and so few that their ranges are often apart by
-    luck (below five and five) only where the gap dwarfs the ranges."""
+    luck (below five and five) only where the gap dwarfs the ranges: else they are inconclusive, which is not to say that nothing
+    changed."""
     low_b, high_b, low_c, high_c = min(base), max(base), min(cand), max(cand)
     if low_b == high_b == low_c == high_c:
         return "unchanged"
@@ -296,7 +297,7 @@ def judge(base, cand, placebo=0.0):
     if min(len(base), len(cand)) < 2:
         return "shown"
     dwarfed = gap >= GAP_TO_RANGES * (high_b - low_b + high_c - low_c)
-    return "changed" if dwarfed or apart_by_luck(len(base), len(cand)) <= LUCK else "within schedule spread"
+    return "changed" if dwarfed or apart_by_luck(len(base), len(cand)) <= LUCK else "inconclusive"
 
 
 def apart_by_luck(phases, others):

@@ -87,14 +87,15 @@ def _title(c):
 
 
 def _told(report):
-    """Candidate id -> the metrics that carry its verdict, the decided ones first, one of each metric."""
+    """Candidate id -> the metrics that carry its verdict first, the decided ones before the others, one of each metric."""
     order = ["regressed", "improved", "changed", "real but small", "equivalent", "unchanged", "within schedule spread",
              "inconclusive", "missing"]
     told = {}
     for result in report["comparisons"]:
         said = result["verdict"]
+        way = {"regressed": "worse", "improved": "better"}.get(said)
         rows = sorted((r for r in result["metrics"] if r["verdict"] in order),
-                      key=lambda r: (r["verdict"] != said, order.index(r["verdict"])))
+                      key=lambda r: (r["direction"] != way if way else False, r["verdict"] != said, order.index(r["verdict"])))
         first = {}
         for row in rows:
             first.setdefault((row["case_name"], row["metric"]), row)

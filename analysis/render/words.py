@@ -127,8 +127,8 @@ def protocol(campaign):
 
 def needs(row):
     """What would decide a metric that is inconclusive."""
-    if row["effect"] and "gap" in row["effect"]:        # exact lane: one phase has no spread to compare with
-        return " (two phases or more needed)"
+    if row["effect"] and "gap" in row["effect"]:        # exact lane: fewer are apart by luck too often
+        return " (five phases or more decide)"
     blocks = row["blocks_needed"]
     return f" (about {blocks} blocks needed)" if blocks else " (more blocks than are practical needed)"
 

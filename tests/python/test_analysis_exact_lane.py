@@ -59,7 +59,7 @@ def test_one_phase_gets_no_verdict(tmp_path, capsys):
     (comparison,) = compare([path]).report["comparisons"]
     assert {r["verdict"] for r in comparison["metrics"]} == {comparison["verdict"]} == {"inconclusive"}
     assert main(["compare", str(path)]) == 125
-    assert "two phases or more needed" in " ".join(capsys.readouterr().out.split())
+    assert "five phases or more decide" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize("damage, words", [("cut", "checksum|iterations|not a counts file"), ("symbols", "symbols do not belong"),
