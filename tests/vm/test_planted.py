@@ -64,7 +64,7 @@ def test_one_nop_is_one_instruction_a_call_and_nothing_else(comparisons):
 
 def test_a_placebo_changes_nothing(comparisons):
     placebo = comparisons[PLACEBO]
-    assert placebo["verdict"] in ("unchanged", "within schedule spread")
+    assert placebo["verdict"] in ("unchanged", "within schedule spread", "inconclusive")     # three phases may be apart by luck
     for name, case in by_case(placebo).items():
         assert case["functions_changed"] == 0 and not changed(case), name
         assert not [g["name"] for g in case["groups"] if g["verdict"] == "changed"], name
