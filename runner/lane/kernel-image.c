@@ -135,13 +135,25 @@ int kernel_image_contents(const char *image, char **data, size_t *size)
 	size_t payload_size, kernel_size;
 	int error = read_file(image, IMAGE_LIMIT, data, size);
 
-	if (error || !find_payload(*data, *size, &payload, &payload_size))
+	if (error)
 		return error;
+	if (!find_payload(*data, *size, &payload, &payload_size)) {
+		bool cut_short = *size >= HEADER_END && !memcmp(*data + HEADER_MAGIC, "HdrS", 4);
+
+		if (cut_short)
+			free(*data);
+		return cut_short ? -ENOEXEC : 0;
+	}
+	/* gzip ends with the unpacked size by itself: what was taken off belongs to it. */
+	if (payload_size > 2 && !memcmp(payload, "\x1f\x8b", 2))
+		payload_size += 4;
 	error = unpack(payload, payload_size, &kernel, &kernel_size);
 	free(*data);
+	if (error)
+		return error;
 	*data = kernel;
 	*size = kernel_size;
-	return error;
+	return 0;
 }
 
 int kernel_image_unpack(const char *image, const char *output)

@@ -13,7 +13,8 @@
 
 /*
  * What runs when the image has started: the kernel that a bzImage packs, else
- * the file as it stands. 0 or -errno; the caller frees *data.
+ * the file as it stands. 0 or -errno, -ENOEXEC for a bzImage that is not
+ * whole; the caller frees *data.
  */
 int kernel_image_contents(const char *image, char **data, size_t *size);
 

@@ -65,15 +65,16 @@ static int read_self(struct self *self)
 
 static int holds_note(const struct self *self, const struct kernel *kernel, bool *holds)
 {
-	char *data = NULL;
 	size_t size;
+	char *data;
 	int error = kernel->vmlinux ? read_file(kernel->vmlinux, VMLINUX_LIMIT, &data, &size)
 				    : kernel_image_contents(kernel->image, &data, &size);
 
-	if (!error)
-		*holds = memmem(data, size, self->note, self->note_size);
+	if (error)
+		return error;
+	*holds = memmem(data, size, self->note, self->note_size);
 	free(data);
-	return error;
+	return 0;
 }
 
 /* The kernel that ran when it was asked for by the word "host". */
@@ -109,7 +110,8 @@ static int is_build(const struct self *self, const struct kernel *kernel, bool *
 	}
 	error = holds_note(self, kernel, is);
 	if (error)
-		snprintf(reason, reason_size, "%s cannot be read: %s", kernel->vmlinux ? kernel->vmlinux : kernel->image, strerror(-error));
+		snprintf(reason, reason_size, "%s cannot be read: %s", kernel->vmlinux ? kernel->vmlinux : kernel->image,
+			 error == -ENOEXEC ? "it is not whole" : strerror(-error));
 	return error;
 }
 

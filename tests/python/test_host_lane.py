@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """The host lane on the kernel that runs: what else it would need is said, and nothing is rebooted unasked."""
+import gzip
 import json
 import os
 import pathlib
@@ -20,13 +21,15 @@ def shootdown(*arguments, **changes):
 
 @pytest.fixture
 def image(tmp_path):
-    """Bears the head of a bzImage with the release of the running kernel, and is another build."""
-    head = bytearray(0x1000)
+    """A bzImage with the release of the running kernel, which packs another build."""
+    packed = gzip.compress(b"not this build")
+    head = bytearray(5 * 512)   # the boot sector and four more of the setup
     struct.pack_into("<4sHxxxxxxH", head, 0x202, b"HdrS", 0x20f, 0x300 - 0x200)
+    struct.pack_into("<II", head, 0x248, 0, len(packed))
     text = os.uname().release.encode() + b" (somebody) #1\0"
     head[0x300:0x300 + len(text)] = text
     path = tmp_path / "image"
-    path.write_bytes(head)
+    path.write_bytes(head + packed)
     return path
 
 
@@ -62,6 +65,12 @@ def test_a_namesake_is_not_the_running_kernel(tmp_path, image):
     again = shootdown("run", "--resume", directory, **cache)
     assert again.returncode == 125 and again.stderr.splitlines()[-1] == last
     assert records(directory) == measured
+
+
+def test_an_image_that_is_not_whole_is_said(tmp_path, image):
+    image.write_bytes(image.read_bytes()[:-4])
+    done = shootdown("run", "null", "--lane", "host", "-k", f"image:{image}", "-o", tmp_path / "c", XDG_CACHE_HOME=str(tmp_path / "cache"))
+    assert done.returncode == 130 and "it is not whole" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("words, status, says", [
