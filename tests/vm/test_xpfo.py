@@ -44,6 +44,21 @@ def test_protects_and_is_correct(image, touch_everything, mode):
     assert "ok selftest\n" in output
 
 
+def meminfo(mode):
+    done = guests.boot("--cpus", "2", "--nodes", "1", "--memory", "1 GiB", "--", "cat", "/proc/meminfo",
+                       kernel=f"deb:6.12+xpfo/{mode}")
+    assert done.returncode == 0, done.stderr
+    return {line.split(":")[0]: int(line.split()[1]) for line in done.stdout.splitlines() if line.endswith("kB")}
+
+
+def test_costs_a_page_table_entry_for_each_page(image):
+    """8 bytes for a page of 4 KiB: the page tables of what had been mapped by pages of 2 MiB, and nothing else."""
+    off, sync = meminfo("off"), meminfo("sync")
+    tables = off["DirectMap2M"] // 2048
+    assert tables > 0 and sync["DirectMap2M"] == 0
+    assert off["MemTotal"] - sync["MemTotal"] == pytest.approx(4 * tables, abs=64)
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("mode", ["sync", "deferred", "batched"])
 def test_no_splat_with_debugging(touch_everything, mode):
