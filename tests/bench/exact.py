@@ -103,7 +103,7 @@ def seconds_at_sixty_four():
 def memory():
     build()
     with scratch() as folder:
-        suite = write_suite(folder, "memory", "munmap-huge", "size: 320 MiB", 4, 1, 512)
+        suite = write_suite(folder, "memory", "munmap-huge", "size: 256 MiB", 4, 1, 512)
         peak = peak_memory(lambda command: "-plugin" in command and command[0].startswith("qemu-system"), SHOOTDOWN, "run", suite,
                            "-k", KERNEL, "--lane", "exact", "-o", folder / "memory")
     return peak - 512
