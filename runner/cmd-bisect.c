@@ -58,7 +58,7 @@ struct search {
 
 static char *commit_spec(const struct search *search, const char *commit)
 {
-	return text_format("git:%s@%s", search->path, commit);
+	return text_format("git:%s@%.12s", search->path, commit);
 }
 
 /* One campaign of the good end and a commit. Exit status of the run. */
