@@ -107,11 +107,31 @@ static int ask_program(const char *name, const char *const *arguments, json_t **
 	return error;
 }
 
+/* A program describes itself in the same words for as long as this command runs: each question is asked once. */
+static int ask_once(const char *name, const char *const *arguments, json_t **answer, char *reason, size_t reason_size)
+{
+	static json_t *answers;
+	char *question = text_format("%s %s %s", name, arguments[0], arguments[1] ? arguments[1] : "");
+	json_t *known = json_object_get(answers, question);
+	int error = 0;
+
+	if (!answers)
+		answers = json_object();
+	if (known)
+		*answer = json_deep_copy(known);
+	else
+		error = ask_program(name, arguments, answer, reason, reason_size);
+	if (!known && !error)
+		json_object_set_new(answers, question, json_deep_copy(*answer));
+	free(question);
+	return error ? error : *answer ? 0 : -ENOMEM;
+}
+
 int workload_describe(const char *name, json_t **description, char *reason, size_t reason_size)
 {
 	const char *const arguments[] = { "--describe", NULL };
 
-	return ask_program(name, arguments, description, reason, reason_size);
+	return ask_once(name, arguments, description, reason, reason_size);
 }
 
 /* "--name=value" of a scalar as YAML had it; caller frees. */
@@ -176,7 +196,7 @@ int workload_check_probe(const char *workload, const char *probe, char *reason, 
 	char *argument = text_format("--probe=%s", probe);
 	const char *const arguments[] = { "--describe", argument, NULL };
 	json_t *ignored = NULL;
-	int error = ask_program(workload, arguments, &ignored, reason, reason_size);
+	int error = ask_once(workload, arguments, &ignored, reason, reason_size);
 
 	json_decref(ignored);
 	free(argument);

@@ -15,7 +15,7 @@ SHOOTDOWN = ROOT / "build" / "shootdown"
 
 
 def shootdown(*arguments, **changes):
-    return subprocess.run([SHOOTDOWN, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False, cwd=ROOT,
+    return subprocess.run([SHOOTDOWN, *map(str, arguments)], capture_output=True, text=True, timeout=180, check=False, cwd=ROOT,
                           env=dict(os.environ, **changes))
 
 
