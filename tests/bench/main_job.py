@@ -99,14 +99,15 @@ def command_memory():
                            "deb:6.12", "--lane", "vm", "--blocks", 2, "-o", folder / "c")
 
 
-def probe_cost(workload, metric, *options):
-    """Change of the score by the default probes, in percent: medians of interleaved runs on this kernel."""
+def probe_cost(workload, metric, *options, on=(), off=("--no-probes",)):
+    """Change of the score by the words `on` against `off` (the default probes against none), in percent: medians of
+    interleaved runs on this kernel."""
     import json
     scores = {True: [], False: []}
     for round_number in range(24):
         for probes in ((True, False) if round_number % 2 else (False, True)):
             done = subprocess.run([str(ROOT / "build/workloads" / workload), "--json", "--iterations=5", "--warmup=1", *options,
-                                   *([] if probes else ["--no-probes"])], stdout=subprocess.PIPE, check=True)
+                                   *(on if probes else off)], stdout=subprocess.PIPE, check=True)
             result = json.loads(done.stdout)
             scores[probes].append(statistics.median(i["metrics"][metric] for i in result["iterations"] if not i["warmup"]))
     with_probes, without = statistics.median(scores[True]), statistics.median(scores[False])
@@ -122,6 +123,17 @@ def probes_ping_pong():
 @figure("probes-known-flush", "% of score", "default probes on or off, known-flush", at_most=1)
 def probes_known_flush():
     return probe_cost("known-flush", "score", "--flushes=20000")
+
+
+@figure("profile-ping-pong", "% of score", "sampled profile at its default rate on or off, ping-pong", at_most=2)
+def profile_ping_pong():
+    return probe_cost("ping-pong", "score", "--round-trips=20000", "--transport=pipe", "--relation=same-cpu",
+                      on=("--probe=profile",), off=())
+
+
+@figure("profile-known-flush", "% of score", "the same, known-flush", at_most=2)
+def profile_known_flush():
+    return probe_cost("known-flush", "score", "--flushes=20000", on=("--probe=profile",), off=())
 
 
 def beyond_floor():

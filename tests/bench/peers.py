@@ -16,7 +16,7 @@ from tests.bench.core import ROOT, figure
 FLUSHES = 30000
 PAIRS = 7
 SECONDS = 2         # that the peers that stop by time take
-TRIPS = 60000       # of those that stop by count
+TRIPS = 150000      # of those that stop by count
 WORKLOADS = ROOT / "build" / "workloads"
 
 
