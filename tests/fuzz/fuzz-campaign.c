@@ -97,7 +97,7 @@ static void resume(struct campaign *campaign)
 	while (json_array_size(boots) > BOOTS)
 		json_array_remove(boots, BOOTS);
 	recall(campaign->plan);
-	fuzz_assert(!campaign_execute(campaign, &lane, NULL, 0, &summary));
+	fuzz_assert(!campaign_execute(campaign, &lane, NULL, 0, EXECUTE_ALL, &summary));
 	fuzz_assert(summary.ran + summary.skipped == summary.boots);
 	for (size_t i = 0; i < json_array_size(boots); i++) {
 		fuzz_assert(campaign_boot_done(campaign, json_array_get(boots, i)));
