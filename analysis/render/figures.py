@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 """Which figures a comparison gets: chosen here, drawn by plots."""
+import math
 import statistics
 
 from analysis.render import plots, words
@@ -123,16 +124,22 @@ def _grids(comparison, names):
         varying = sorted(_varying(cases), key=lambda k: -len({str(c["options"][k]) for c in cases}))
         if len(cases) < 4 or len(varying) < 2:
             continue
-        for letter, rows in _grid_rows(report, names):
+        for letter, rows in _grid_rows(comparison, names):
             found += _facets(letter, rows, workload, cases, varying)
     return found[:GRIDS]
 
 
-def _grid_rows(report, names):
+def _grid_rows(comparison, names):
     """(letter of the kernel, [(case id, metric, value, text)])"""
+    report = comparison.report
     for result in report["comparisons"][:GRID_KERNELS]:
         rows = [(r["case"], r["metric"], r["effect"]["change_percent"], words.percent(r["effect"]["change_percent"]))
                 for r in result["metrics"] if r["effect"] and r["effect"].get("change_percent") is not None]
+        # What is judged of some cases is shown of all.
+        judged = {r["metric"] for r in result["metrics"]}
+        rows += [(s.case["id"], s.keys[i], float(s.percent[i]), words.percent(float(s.percent[i])))
+                 for s in comparison.screens.get(result["candidate"], []) for i in range(len(s.keys))
+                 if s.keys[i] in judged and math.isfinite(s.percent[i])]
         yield names["letter"][result["candidate"]], rows
     if not report["comparisons"]:
         # What is judged of some cases is shown of all: a map with one field is none.
