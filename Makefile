@@ -6,6 +6,7 @@
 # make check          the tests, with kernels
 # make check-full     whatever takes longer
 # make fuzz           what reads foreign bytes, under random ones: FUZZ_SECONDS=5 for each target; fuzz-long: 600
+# make soak           kills at random moments, SOAK_KILLS=100: nothing may be lost, wrong or left behind
 # make bench          the figures, measured
 # make install        DESTDIR, PREFIX
 # make ARCH=arm64     cross build below build/arm64
@@ -50,7 +51,8 @@ HELPERS := $(patsubst workloads/helpers/%.c,%,$(wildcard workloads/helpers/*.c))
 COMMON_SRC := $(wildcard runner/common/*.c)
 HARNESS_SRC := $(wildcard runner/harness/*.c runner/probe/*.c)
 # Of common, what a workload may link: it must not drag libcrypto or command code into the guest.
-HARNESS_COMMON_SRC := $(addprefix runner/common/,units.c nearest.c files.c memory.c spawn.c interrupt.c)
+HARNESS_COMMON_SRC := $(addprefix runner/common/,units.c nearest.c files.c memory.c spawn.c interrupt.c paths.c leftovers.c \
+	orphans.c)
 RUNNER_SRC := $(wildcard runner/*.c runner/plan/*.c runner/lane/*.c runner/machine/*.c runner/store/*.c kernels/*.c) $(COMMON_SRC)
 GUEST_SRC := $(wildcard runner/guest/*.c)
 # The host lane collects the same facts as a guest's init.
@@ -213,6 +215,12 @@ fuzz: fuzzed
 	$(Q)$(PYTHON) tests/fuzz/run.py $(FUZZED) --seconds $(FUZZ_SECONDS)
 fuzz-long: fuzzed
 	$(Q)$(PYTHON) tests/fuzz/run.py $(FUZZED) --seconds 600 --seed 0
+
+# Random kills of runners, emulators and workloads over short campaigns; prints what was lost, wrong or left.
+SOAK_KILLS ?= 100
+.PHONY: soak
+soak: all
+	$(Q)$(PYTHON) tests/soak.py --kills $(SOAK_KILLS)
 
 bench: packages-check
 	$(Q)$(MAKE) --no-print-directory all

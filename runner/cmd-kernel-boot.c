@@ -12,7 +12,9 @@
 
 #include "../kernels/kernel.h"
 #include "cmd-kernel.h"
+#include "clear-leftovers.h"
 #include "common/files.h"
+#include "common/leftovers.h"
 #include "common/message.h"
 #include "common/paths.h"
 #include "common/spawn.h"
@@ -361,10 +363,12 @@ int kernel_boot_command(const struct command_arguments *arguments)
 {
 	struct boot_command command = { 0 };
 	const char *temporary = getenv("TMPDIR");
+	struct leftovers leftovers = { 0 };
 	int status = parse(arguments, &command);
 
 	if (status)
 		return status;
+	clear_leftovers();
 	status = get_kernel(&command);
 	if (status)
 		return status;
@@ -372,8 +376,10 @@ int kernel_boot_command(const struct command_arguments *arguments)
 	if (!mkdtemp(command.directory)) {
 		status = report(EXIT_ENVIRONMENT, "kernel boot: %s could not be made: %s", command.directory, strerror(errno));
 	} else {
+		(void)leftovers_note(&leftovers, LEFTOVER_TREE, command.directory, NULL);
 		status = run(&command);
-		remove_tree(command.directory);
+		if (!remove_tree(command.directory))
+			leftovers_end(&leftovers);
 	}
 	free(command.directory);
 	kernel_free(&command.kernel);

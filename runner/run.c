@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "clear-leftovers.h"
 #include "common/files.h"
 #include "common/json-text.h"
 #include "common/message.h"
@@ -300,6 +301,8 @@ static int start_campaign(struct session *session, char **directory)
 		return status;
 	}
 	error = fill_campaign(session, &campaign);
+	if (!error)
+		error = campaign_commit(&campaign);
 	status = error ? report(EXIT_ENVIRONMENT, "campaign %s cannot be written: %s", path, strerror(-error)) : run_boots(session, &campaign);
 	campaign_close(&campaign);
 	*directory = path;
@@ -374,9 +377,12 @@ static int prepare(struct session *session)
 int run_campaign(const struct run_words *words, char **directory)
 {
 	struct session session = { .words = words, .command = run_words_record(words) };
-	int status = prepare(&session);
+	int status;
 
 	*directory = NULL;
+	if (!words->dry_run)
+		clear_leftovers();
+	status = prepare(&session);
 	if (!status) {
 		if (!words->resume) {
 			run_show_left_out(session.plan);

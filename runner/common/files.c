@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -13,6 +14,9 @@
 #include <unistd.h>
 
 #include "files.h"
+
+/* Between a file's name and what makes it another one while it is written. */
+#define UNFINISHED ".unfinished-"
 
 char *text_format(const char *format, ...)
 {
@@ -61,7 +65,7 @@ int write_file(const char *path, const void *data, size_t size)
 
 	if (!stat(path, &status) && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode))
 		return write_special(path, data, size);
-	char *temporary = text_format("%s.XXXXXX", path);
+	char *temporary = text_format("%s" UNFINISHED "XXXXXX", path);
 	int error = 0, fd = mkostemp(temporary, O_CLOEXEC);
 
 	if (fd < 0) {
@@ -223,7 +227,7 @@ static int copy_data(int from, int to)
 
 int copy_file(const char *from, const char *to)
 {
-	char *temporary = text_format("%s.XXXXXX", to);
+	char *temporary = text_format("%s" UNFINISHED "XXXXXX", to);
 	int error = 0, source = open(from, O_RDONLY | O_CLOEXEC), target = -1;
 
 	if (source < 0)
@@ -244,6 +248,21 @@ int copy_file(const char *from, const char *to)
 	return error;
 }
 
+void remove_unfinished(const char *directory)
+{
+	DIR *stream = opendir(directory);
+	struct dirent *entry;
+
+	while (stream && (entry = readdir(stream))) {
+		const char *mark = strstr(entry->d_name, UNFINISHED);
+
+		if (mark && strlen(mark) == strlen(UNFINISHED "XXXXXX"))
+			unlinkat(dirfd(stream), entry->d_name, 0);
+	}
+	if (stream)
+		closedir(stream);
+}
+
 bool file_exists(const char *path)
 {
 	return access(path, F_OK) == 0;
@@ -259,19 +278,33 @@ static void lock_holder(int fd, char *holder, size_t holder_size)
 		snprintf(holder, holder_size, "another process");
 }
 
+/* A holder that removes its file leaves a lock on something that nobody else will find. Closes the descriptor then. */
+static bool still_there(int fd, const char *path)
+{
+	struct stat locked, there;
+
+	if (!fstat(fd, &locked) && !stat(path, &there) && locked.st_ino == there.st_ino && locked.st_dev == there.st_dev)
+		return true;
+	close(fd);
+	return false;
+}
+
 int lock_file(const char *path, const char *who, bool wait, int *fd_result, char *holder, size_t holder_size)
 {
-	int error = 0, fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+	int error = 0, fd;
 
-	if (fd < 0)
-		return -errno;
-	if (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB))) {
-		error = errno == EWOULDBLOCK ? -EAGAIN : -errno;
-		if (error == -EAGAIN && holder && holder_size)
-			lock_holder(fd, holder, holder_size);
-		close(fd);
-		return error;
-	}
+	do {
+		fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+		if (fd < 0)
+			return -errno;
+		if (flock(fd, LOCK_EX | (wait ? 0 : LOCK_NB))) {
+			error = errno == EWOULDBLOCK ? -EAGAIN : -errno;
+			if (error == -EAGAIN && holder && holder_size)
+				lock_holder(fd, holder, holder_size);
+			close(fd);
+			return error;
+		}
+	} while (!still_there(fd, path));
 	/* Who holds it is for people only: a failure to write it does not unlock. */
 	if (ftruncate(fd, 0) == 0)
 		dprintf(fd, "%s\n", who);

@@ -16,6 +16,8 @@ int read_json(const char *path, json_t **value, char *reason, size_t reason_size
 int make_directories(const char *path);		/* like mkdir -p */
 int remove_tree(const char *path);		/* like rm -rf, never follows links; 0 when absent */
 int copy_file(const char *from, const char *to);
+/* Removes what write_file() and copy_file() of a process that was killed left there. Nobody else may be writing there. */
+void remove_unfinished(const char *directory);
 bool file_exists(const char *path);
 /* printf into a new string; aborts on lack of memory. */
 char *text_format(const char *format, ...) __attribute__((format(printf, 1, 2)));

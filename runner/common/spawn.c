@@ -96,7 +96,7 @@ static void child_process(const char *const *argv, const struct spawn_options *o
 	int error;
 
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_PDEATHSIG, options->death_signal ? options->death_signal : SIGKILL);
 	if (getppid() != parent)
 		_exit(127);
 	reset_signals();

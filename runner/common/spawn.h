@@ -14,6 +14,7 @@ struct spawn_options {
 	const int *keep;		/* further descriptors to keep open, ended by -1; others are closed */
 	bool no_network;		/* in an empty network namespace where the machine allows it */
 	int nice;			/* added niceness */
+	int death_signal;		/* sent to it when this process dies; 0: SIGKILL */
 };
 #define SPAWN_INHERIT (-2)
 

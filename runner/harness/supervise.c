@@ -3,7 +3,6 @@
  * The supervisor sleeps while measuring works, and outlives it: whatever way
  * measuring ends, what it changed is put back and no process is left.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -18,6 +17,8 @@
 
 #include "../common/files.h"
 #include "../common/interrupt.h"
+#include "../common/leftovers.h"
+#include "../common/orphans.h"
 #include "lifeline.h"
 #include "run.h"
 
@@ -134,48 +135,6 @@ static void wait_for_end(struct supervision *supervision, int timeout_ms, bool h
 	}
 }
 
-/* A child of ours by /proc/PID/stat: its name may hold anything, so the search is from the last bracket. */
-static bool is_child(const char *pid_text)
-{
-	char path[64], *text, *bracket;
-	size_t size;
-	int parent = 0;
-
-	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid_text);
-	if (read_file(path, 65536, &text, &size))
-		return false;
-	bracket = strrchr(text, ')');
-	if (!bracket || sscanf(bracket + 1, " %*c %d", &parent) != 1)
-		parent = 0;
-	free(text);
-	return parent == getpid();
-}
-
-/* Orphans of the dead come to us, because we are their reaper. Killing one may send us its children in turn. */
-static void kill_orphans(void)
-{
-	for (int round = 0; round < 100; round++) {
-		struct dirent *entry;
-		bool found = false;
-		DIR *directory;
-
-		while (waitpid(-1, NULL, WNOHANG) > 0)
-			;
-		if (waitpid(-1, NULL, WNOHANG) < 0 || !(directory = opendir("/proc")))
-			return;
-		while ((entry = readdir(directory))) {
-			if (entry->d_name[0] < '0' || entry->d_name[0] > '9' || !is_child(entry->d_name))
-				continue;
-			kill((pid_t)atoi(entry->d_name), SIGKILL);
-			found = true;
-		}
-		closedir(directory);
-		if (!found)
-			return;
-		poll(NULL, 0, 1);
-	}
-}
-
 static void end_measuring(struct supervision *supervision, int *status)
 {
 	if (interrupted) {
@@ -193,7 +152,7 @@ static void end_measuring(struct supervision *supervision, int *status)
 	while (waitpid(supervision->pid, status, 0) < 0 && errno == EINTR)
 		;
 	close(supervision->watch);
-	kill_orphans();
+	orphans_kill();
 }
 
 static int judge(struct supervision *supervision, int status)
@@ -293,6 +252,8 @@ static int check_frame_fd(const struct run *run)
 int supervise(struct run *run)
 {
 	struct supervision supervision = { .run = run, .iterations = json_array() };
+	unsigned int cleared;
+	char reason[256];
 	int status = 0, error;
 
 	run->frame_fd = (int)run->harness->frames;
@@ -306,8 +267,10 @@ int supervise(struct run *run)
 		return STATUS_ENVIRONMENT;
 	}
 	interrupt_handlers_install();
+	/* A value that a killed run left must not be taken for the machine's own. */
+	leftovers_clear(&cleared, reason, sizeof(reason));
 	probes_prepare(run->harness->probes);
-	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	orphans_adopt();
 	error = start_measuring(&supervision);
 	if (error) {
 		fprintf(stderr, "%s: starting the measuring process: %s\n", run->workload->name, strerror(-error));

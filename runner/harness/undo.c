@@ -8,6 +8,10 @@
 #include "../common/files.h"
 #include "undo.h"
 
+static const enum leftover_kind leftover_kinds[] = {
+	[UNDO_WRITE] = LEFTOVER_VALUE, [UNDO_REMOVE_TREE] = LEFTOVER_TREE, [UNDO_REMOVE_DIRECTORY] = LEFTOVER_DIRECTORY,
+};
+
 int undo_note(struct undo_ledger *ledger, enum undo_kind kind, const char *path, const char *value)
 {
 	unsigned int index = atomic_load(&ledger->count);
@@ -22,6 +26,8 @@ int undo_note(struct undo_ledger *ledger, enum undo_kind kind, const char *path,
 	strcpy(entry->path, path);
 	strcpy(entry->value, value ? value : "");
 	atomic_store(&ledger->count, index + 1);
+	/* Without a journal (no home to keep it in) a supervisor that lives still does it all. */
+	(void)leftovers_note(&ledger->leftovers, leftover_kinds[kind], path, value);
 	return 0;
 }
 
@@ -67,5 +73,7 @@ int undo_all(struct undo_ledger *ledger, char path[UNDO_PATH])
 			snprintf(path, UNDO_PATH, "%s", ledger->entries[count].path);
 		}
 	}
+	if (!first)
+		leftovers_end(&ledger->leftovers);
 	return first;
 }

@@ -2,12 +2,16 @@
 /*
  * What must be put back when the run ends, however it ends. The ledger lies
  * in memory shared with the supervisor, which outlives a measuring process
- * that crashes. An entry is complete before the change it undoes is made.
+ * that crashes. An entry is complete before the change it undoes is made. A
+ * journal on disk holds the same for whoever comes after a supervisor that
+ * was killed.
  */
 #ifndef SHOOTDOWN_HARNESS_UNDO_H
 #define SHOOTDOWN_HARNESS_UNDO_H
 
 #include <stdatomic.h>
+
+#include "../common/leftovers.h"
 
 #define UNDO_ENTRIES 64
 #define UNDO_PATH 256
@@ -27,6 +31,7 @@ struct undo_entry {
 struct undo_ledger {
 	atomic_uint count;
 	struct undo_entry entries[UNDO_ENTRIES];
+	struct leftovers leftovers;
 };
 
 /* -ENAMETOOLONG, -ENOSPC: nothing was noted, so nothing may be changed. */

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "../common/files.h"
+#include "../common/orphans.h"
 #include "../common/paths.h"
 #include "../guest/facts.h"
 #include "../machine/settings.h"
@@ -203,7 +205,10 @@ static int start(struct host_case *host, const struct boot_case *boot_case)
 		error = make_pipe(&host->output, &output);
 	if (!error) {
 		const int keep[] = { frames, -1 };
-		struct spawn_options options = { .input = -1, .output = output, .error = output, .keep = keep };
+		/* When we are killed the supervisor still puts back what its workload changed. */
+		struct spawn_options options = {
+			.input = -1, .output = output, .error = output, .keep = keep, .death_signal = SIGTERM,
+		};
 
 		snprintf(number, sizeof(number), "%d", frames);
 		argv = make_argv(boot_case, program, number);
@@ -304,6 +309,8 @@ static void run_one(struct guest_state *state, const struct boot_case *boot_case
 	} else {
 		timed_out = watch(&host, guest_now() + boot_case->timeout_seconds, &status);
 		child_end(&host.child, END_GRACE_MS);
+		/* What a supervisor that was killed could not end itself. */
+		orphans_kill();
 		drain(&host, &host.frames);
 		drain(&host, &host.output);
 		if (!interrupted && !state->host_error)
@@ -362,6 +369,7 @@ static int run_cases(const json_t *facts, const struct boot_request *request, co
 	for (int i = 0; i < STREAM_COUNT; i++)
 		state->streams[i] = -1;
 	state->started = guest_now();
+	orphans_adopt();
 	say(state, json_pack("{s:s, s:o?}", "init", "boot", "facts", boot_facts()));
 	for (size_t i = 0; i < request->case_count && !interrupted && !state->host_error; i++)
 		run_one(state, &request->cases[i], i);

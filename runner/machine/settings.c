@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 
 struct settings {
 	json_t *entries;	/* [{"path", "old"}], in the order of change */
+	int lock;		/* held while settings are in force */
 };
 
 static char *journal_path(void)
@@ -93,7 +93,7 @@ static int write_journal(const json_t *entries)
 	*slash = '\0';
 	error = make_directories(path);
 	*slash = '/';
-	journal = json_pack("{s:i, s:O}", "process", (int)getpid(), "entries", entries);
+	journal = json_pack("{s:O}", "entries", entries);
 	if (!error)
 		error = write_json(path, journal);
 	json_decref(journal);
@@ -147,33 +147,76 @@ static int change(struct settings *applied, const char *text, char *reason, size
 	return error;
 }
 
-/* Only one process may hold the journal, else one would lose the other's old values. */
-static int check_journal(char *reason, size_t reason_size)
+/* Only one process may have settings in force, else one would take the other's for the old values. */
+static int take_lock(int *lock, char *reason, size_t reason_size)
+{
+	char *path = path_state("settings.lock"), *slash = strrchr(path, '/'), who[64], holder[128];
+	int error;
+
+	*slash = '\0';
+	error = make_directories(path);
+	*slash = '/';
+	snprintf(who, sizeof(who), "process %d", (int)getpid());
+	if (!error)
+		error = lock_file(path, who, false, lock, holder, sizeof(holder));
+	if (error == -EAGAIN) {
+		snprintf(reason, reason_size, "%s still uses them; end it first", holder);
+		error = -EBUSY;
+	} else if (error) {
+		snprintf(reason, reason_size, "%s: %s", path, strerror(-error));
+	}
+	free(path);
+	return error;
+}
+
+/* The lock is held: whoever wrote a journal that is there is gone. */
+static int restore_journal(unsigned int *count, char *reason, size_t reason_size)
 {
 	char *path = journal_path();
-	bool exists = file_exists(path);
+	json_t *journal = NULL, *entries;
+	int error;
 
-	free(path);
-	if (!exists)
+	*count = 0;
+	if (!file_exists(path)) {
+		free(path);
 		return 0;
-	snprintf(reason, reason_size, "settings of an earlier run were not put back; run 'shootdown restore' first");
-	return -EBUSY;
+	}
+	error = read_json(path, &journal, reason, reason_size);
+	free(path);
+	if (error)
+		return error;
+	entries = json_object_get(journal, "entries");
+	error = put_back(entries, count);
+	if (error)
+		snprintf(reason, reason_size, "%zu could not be put back: %s; run as root", json_array_size(entries), strerror(-error));
+	if (write_journal(entries) && !error) {
+		snprintf(reason, reason_size, "the journal of settings cannot be written");
+		error = -EIO;
+	}
+	json_decref(journal);
+	return error;
 }
 
 int settings_apply(char *const *texts, struct settings **result, char *reason, size_t reason_size)
 {
 	struct settings *applied;
-	int error = 0;
+	unsigned int count;
+	int error, lock;
 
 	*result = NULL;
 	if (!texts || !*texts)
 		return 0;
-	error = check_journal(reason, reason_size);
+	error = take_lock(&lock, reason, reason_size);
 	if (error)
 		return error;
-	applied = calloc(1, sizeof(*applied));
-	if (!applied)
-		return -ENOMEM;
+	/* What a killed run left must not be taken for the machine's own. */
+	error = restore_journal(&count, reason, reason_size);
+	applied = error ? NULL : calloc(1, sizeof(*applied));
+	if (!applied) {
+		unlock_file(lock);
+		return error ? error : -ENOMEM;
+	}
+	applied->lock = lock;
 	applied->entries = json_array();
 	for (; *texts && !error; texts++)
 		error = change(applied, *texts, reason, reason_size);
@@ -193,6 +236,7 @@ int settings_restore(struct settings *applied)
 		return 0;
 	error = put_back(applied->entries, &count);
 	journal_error = write_journal(applied->entries);
+	unlock_file(applied->lock);
 	json_decref(applied->entries);
 	free(applied);
 	return error ? error : journal_error;
@@ -201,30 +245,17 @@ int settings_restore(struct settings *applied)
 int settings_restore_journal(unsigned int *count, char *reason, size_t reason_size)
 {
 	char *path = journal_path();
-	json_t *journal = NULL, *entries;
-	int process, error;
+	bool exists = file_exists(path);
+	int error, lock;
 
-	*count = 0;
-	if (!file_exists(path)) {
-		free(path);
-		return 0;
-	}
-	error = read_json(path, &journal, reason, reason_size);
 	free(path);
+	*count = 0;
+	if (!exists)
+		return 0;
+	error = take_lock(&lock, reason, reason_size);
 	if (error)
 		return error;
-	process = (int)json_integer_value(json_object_get(journal, "process"));
-	entries = json_object_get(journal, "entries");
-	if (process > 0 && process != getpid() && !kill(process, 0)) {
-		snprintf(reason, reason_size, "process %d still uses them; end it first", process);
-		error = -EBUSY;
-	} else {
-		error = put_back(entries, count);
-		if (error)
-			snprintf(reason, reason_size, "%zu could not be put back: %s; run as root", json_array_size(entries), strerror(-error));
-		if (write_journal(entries) && !error)
-			error = -EIO;
-	}
-	json_decref(journal);
+	error = restore_journal(count, reason, reason_size);
+	unlock_file(lock);
 	return error;
 }

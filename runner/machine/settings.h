@@ -15,8 +15,8 @@ struct settings;
 /*
  * Texts are "sysctl NAME=VALUE" and "file PATH=VALUE"; paths must lie in
  * /proc/sys or /sys. On failure nothing stays changed. -EINVAL for a text
- * that is wrong, -EBUSY when the journal holds another process's changes,
- * else the errno of the file; the reason says which.
+ * that is wrong, -EBUSY when settings of another process are in force,
+ * else the errno of the file; the reason says which. What a killed process left is put back first.
  */
 int settings_apply(char *const *texts, struct settings **applied, char *reason, size_t reason_size);
 /* Puts back in reverse order; frees. The first -errno; the journal keeps what could not be put back. */

@@ -7,9 +7,13 @@
 
 #include "../common/files.h"
 #include "../common/interrupt.h"
+#include "../common/leftovers.h"
 #include "../common/message.h"
+#include "../common/paths.h"
 #include "../store/record.h"
 #include "execute.h"
+
+#define SESSION_PREFIX "shootdown-session-"
 
 /* Default time limits of a case in seconds; the exact lane runs its CPUs one after the other. */
 static unsigned int case_timeout(const json_t *plan, const char *lane, unsigned int cpus)
@@ -306,6 +310,31 @@ static int find_runnable(const struct execution *execution)
 					 sizeof(summary->stop));
 }
 
+/*
+ * A name that nobody had before: who clears away after a killed runner must
+ * not hit the one that resumed its campaign.
+ */
+static int make_session_directory(const struct campaign *campaign, struct leftovers *leftovers, char **directory)
+{
+	char *whole = realpath(campaign->directory, NULL), **names = path_names(campaign->directory, "");
+
+	*directory = text_format("%s/" SESSION_PREFIX "XXXXXX", whole ? whole : campaign->directory);
+	free(whole);
+	/* We hold the campaign's lock: those that are there are of the dead. */
+	for (char **name = names; *name; name++) {
+		char *path = text_format("%s/%s", campaign->directory, *name);
+
+		if (!strncmp(*name, SESSION_PREFIX, strlen(SESSION_PREFIX)))
+			remove_tree(path);
+		free(path);
+	}
+	names_free(names);
+	if (!mkdtemp(*directory))
+		return -errno;
+	(void)leftovers_note(leftovers, LEFTOVER_TREE, *directory, NULL);
+	return 0;
+}
+
 int campaign_execute(struct campaign *campaign, const struct lane *lane, const struct kernel *kernels, size_t kernel_count,
 		     int most, struct execute_summary *summary)
 {
@@ -314,13 +343,12 @@ int campaign_execute(struct campaign *campaign, const struct lane *lane, const s
 		.summary = summary,
 	};
 	const char *architecture = json_string_value(json_object_get(campaign->plan, "architecture"));
-	char *directory = text_format("%s/session", campaign->directory);
+	struct leftovers leftovers = { 0 };
+	char *directory;
 	int error;
 
 	memset(summary, 0, sizeof(*summary));
-	error = remove_tree(directory);
-	if (!error)
-		error = make_directories(directory);
+	error = make_session_directory(campaign, &leftovers, &directory);
 	if (error || !execution.now)
 		snprintf(summary->stop, sizeof(summary->stop), "%.400s: %s", directory, strerror(error ? -error : ENOMEM));
 	else
@@ -331,7 +359,8 @@ int campaign_execute(struct campaign *campaign, const struct lane *lane, const s
 		error = execute_boots(campaign, &execution);
 	if (execution.session)
 		lane->cleanup(execution.session);
-	remove_tree(directory);
+	if (!remove_tree(directory))
+		leftovers_end(&leftovers);
 	free(directory);
 	free(execution.now);
 	return error;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "../common/files.h"
+#include "../common/paths.h"
 #include "campaign.h"
 #include "plan-check.h"
 
@@ -83,10 +84,34 @@ static int fill_directory(struct campaign *campaign, const json_t *machine)
 		error = make_folder(campaign, folders[i]);
 	if (!error)
 		error = write_below(campaign, "machine.json", machine);
-	/* The plan comes last: a directory with a plan is a campaign. */
-	if (!error)
-		error = write_below(campaign, "plan.json", campaign->plan);
 	return error;
+}
+
+int campaign_commit(struct campaign *campaign)
+{
+	return write_below(campaign, "plan.json", campaign->plan);
+}
+
+/* What a runner that was killed has begun to write. We hold the lock. */
+static void sweep(const struct campaign *campaign)
+{
+	static const char *const folders[] = { ".", "records", "kernels" };
+	char *raw = text_format("%s/raw", campaign->directory), **boots = path_names(raw, "");
+
+	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+		char *path = text_format("%s/%s", campaign->directory, folders[i]);
+
+		remove_unfinished(path);
+		free(path);
+	}
+	for (char **boot = boots; *boot; boot++) {
+		char *path = text_format("%s/%s", raw, *boot);
+
+		remove_unfinished(path);
+		free(path);
+	}
+	names_free(boots);
+	free(raw);
 }
 
 int campaign_create(const char *directory, json_t *plan, const json_t *machine, struct campaign *campaign,
@@ -114,6 +139,7 @@ int campaign_create(const char *directory, json_t *plan, const json_t *machine, 
 	if (!error)
 		error = open_log(campaign, reason, reason_size);
 	if (!error) {
+		sweep(campaign);
 		error = fill_directory(campaign, machine);
 		if (error)
 			snprintf(reason, reason_size, "%s", strerror(-error));
@@ -146,6 +172,8 @@ int campaign_open(const char *directory, struct campaign *campaign, char *reason
 		error = open_log(campaign, reason, reason_size);
 	if (error)
 		campaign_close(campaign);
+	else
+		sweep(campaign);
 	return error;
 }
 

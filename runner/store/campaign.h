@@ -24,6 +24,11 @@ char *campaign_directory_name(const char *wanted, const char *suite);
 /* -EEXIST when the directory holds a campaign already, -EAGAIN when somebody runs it; reason says it in words. */
 int campaign_create(const char *directory, json_t *plan, const json_t *machine, struct campaign *campaign,
 		    char *reason, size_t reason_size);
+/*
+ * Writes plan.json, when everything that the campaign is to hold beside it is
+ * there: a directory with a plan can be resumed, one without is begun anew.
+ */
+int campaign_commit(struct campaign *campaign);
 /* Opens one to resume it. */
 int campaign_open(const char *directory, struct campaign *campaign, char *reason, size_t reason_size);
 void campaign_close(struct campaign *campaign);

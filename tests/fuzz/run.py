@@ -54,7 +54,7 @@ def fuzz_one(build, name, seconds, seed):
         try:
             done = subprocess.run(list(map(str, words)), cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                   stderr=subprocess.PIPE, timeout=seconds + GRACE_SECONDS, check=False,
-                                  env=dict(os.environ, TMPDIR=scratch))
+                                  env=dict(os.environ, TMPDIR=scratch, XDG_STATE_HOME=scratch))
         except subprocess.TimeoutExpired:
             return 0, f"no end within {seconds + GRACE_SECONDS} s"
     said = done.stderr.decode(errors="replace")

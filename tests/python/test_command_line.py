@@ -130,7 +130,7 @@ def test_a_host_campaign_is_whole_and_is_not_overwritten(tmp_path):
     for record in records:
         assert record["complete"] and record["outcome"] == "ok" and record["plan"] == plan["id"]
         assert [i["warmup"] for i in record["iterations"]] == [True, False, False]
-    assert not (directory / "lock").exists() and not (directory / "session").exists()
+    assert not (directory / "lock").exists() and not list(directory.glob("shootdown-session-*"))
     again = shootdown("run", "null", "--lane", "host", "-o", directory)
     assert again.returncode == USAGE and "holds a campaign already" in again.stderr
     resumed = shootdown("run", "--resume", "-o", directory)
