@@ -227,7 +227,7 @@ static int note_exit(void *context, size_t case_index, int status, int signal)
 
 static int boot(struct boot_command *command, const char *kernel, const char *initramfs, struct boot_result *result)
 {
-	char *command_line = guest_command_line(command->accelerator.machine, &command->kernel,
+	char *command_line = guest_command_line(command->accelerator.machine, &command->kernel, true,
 						argument_option(command->arguments, "boot-parameters"));
 	const struct boot_sink sink = { 0 };
 	const struct guest_boot options = {

@@ -69,7 +69,7 @@ static int exec_work(struct run *run, struct iteration *iteration)
 	if (WIFSIGNALED(status))
 		return run_fail(run, -ECHILD, "'%s' ended by signal %d", command[0], WTERMSIG(status));
 	if (WEXITSTATUS(status) == 127)
-		return run_fail(run, -ENOENT, "'%s' cannot be started", command[0]);
+		return run_fail(run, -ENOENT, "'%s' was not found, or did not find a program itself (status 127)", command[0]);
 	if ((uint64_t)WEXITSTATUS(status) != options->status)
 		return run_fail(run, -ECHILD, "'%s' ended with status %d, not %llu", command[0], WEXITSTATUS(status),
 				(unsigned long long)options->status);

@@ -279,7 +279,7 @@ static int run_guest(const struct exact_session *session, const struct boot_requ
 	int error = exact_machine_make(request, session->plugin, counts, places, &machine);
 
 	if (!error && facts) {
-		char *command_line = guest_command_line(session->machine, request->kernel, machine.append);
+		char *command_line = guest_command_line(session->machine, request->kernel, false, machine.append);
 
 		exact_machine_facts(&machine, request, facts);
 		options->qemu.machine = session->machine;

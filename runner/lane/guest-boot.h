@@ -45,7 +45,7 @@ struct guest_boot {
 /* 0 when *result is filled, whatever the outcome; -errno on internal trouble. Nothing is left running. */
 int guest_boot_run(const struct guest_boot *options, struct boot_result *result);
 
-/* "console=... panic=-1 oops=panic" + the kernel's + the lane's. Caller frees. */
-char *guest_command_line(const struct qemu_machine *machine, const struct kernel *kernel, const char *more);
+/* "console=... panic=-1 oops=panic" + the kernel's + the lane's. host_clock: no virtual clock (-icount) runs its timers. Caller frees. */
+char *guest_command_line(const struct qemu_machine *machine, const struct kernel *kernel, bool host_clock, const char *more);
 
 #endif

@@ -20,6 +20,7 @@ struct qemu_machine {
 	const char *second_port;	/* device name for -device, NULL: the machine has but one serial port */
 	const char *virtio_serial;	/* device name for -device */
 	const char *boot_parameters;	/* what every boot on it gets */
+	const char *host_clock_parameters;	/* and one whose timers follow the host's clock */
 };
 
 const struct qemu_machine *qemu_machine_find(const char *architecture);	/* NULL: not known */

@@ -121,7 +121,7 @@ static int keep_file(void *context, const char *name, const void *data, size_t s
 static int boot(const struct vm_session *session, const struct boot_request *request, const char *kernel,
 		const char *initramfs, const struct boot_sink *sink, struct boot_result *result)
 {
-	char *command_line = guest_command_line(session->accelerator.machine, request->kernel, request->boot_parameters);
+	char *command_line = guest_command_line(session->accelerator.machine, request->kernel, true, request->boot_parameters);
 	unsigned int *limits = calloc(request->case_count + 1, sizeof(*limits));
 	struct guest_boot options = {
 		.qemu = {

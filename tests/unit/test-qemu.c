@@ -109,13 +109,13 @@ static void the_command_line_of_the_kernel(void **state)
 {
 	struct kernel kernel = { .boot_parameters = "mitigations=off" };
 	const struct qemu_machine *machine = qemu_machine_find("x86-64");
-	char *line = guest_command_line(machine, &kernel, "numa_balancing=1");
+	char *line = guest_command_line(machine, &kernel, false, "numa_balancing=1");
 
 	(void)state;
 	assert_string_equal(line, "console=ttyS0 nokaslr panic=-1 oops=panic mitigations=off numa_balancing=1");
 	free(line);
-	line = guest_command_line(machine, NULL, NULL);
-	assert_string_equal(line, "console=ttyS0 nokaslr panic=-1 oops=panic");
+	line = guest_command_line(machine, NULL, true, NULL);
+	assert_string_equal(line, "console=ttyS0 nokaslr no_timer_check panic=-1 oops=panic");
 	free(line);
 }
 
