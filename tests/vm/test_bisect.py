@@ -106,10 +106,10 @@ def test_the_planted_culprit_is_found(history, tmp_path):
     # The comparison that says so, and which kernel is which.
     assert f"@{commits['culprit']}" in re.sub(r"\s", "", evidence) and "REGRESSED" in evidence
     assert "function:switch_mm_irqs_off:instructions/call" in evidence
-    plans = [json.loads(path.read_text()) for path in sorted((tmp_path / "bisect").glob("*/plan.json"))]
-    assert all([case["name"] for case in plan["cases"]] == ["turns"] for plan in plans), "only the case asked for is run"
-    found = next(plan for plan in plans if plan["kernels"][1]["spec"].endswith(history.commits["culprit"]))
-    answer = subprocess.run(["/usr/bin/python3", "-m", "analysis", "compare", "--json", tmp_path / "bisect" / f"{plans.index(found):02d}"],
+    plans = {path.parent: json.loads(path.read_text()) for path in (tmp_path / "bisect").glob("*/plan.json")}
+    assert all([case["name"] for case in plan["cases"]] == ["turns"] for plan in plans.values()), "only the case asked for is run"
+    found = next(path for path, plan in plans.items() if plan["kernels"][1]["spec"].endswith(history.commits["culprit"]))
+    answer = subprocess.run(["/usr/bin/python3", "-m", "analysis", "compare", "--json", found],
                             cwd=ROOT, capture_output=True, text=True, check=False)
     assert answer.returncode == 1, answer.stderr
     [exact] = json.loads(answer.stdout)["comparisons"][0]["exact"]
