@@ -47,11 +47,11 @@ static bool find_payload(const char *image, size_t size, const char **payload, s
 	sectors = (unsigned char)image[SETUP_SECTORS];
 	start = ((sectors ? sectors : 4) + 1) * SECTOR + number_at(image, PAYLOAD_OFFSET);
 	length = number_at(image, PAYLOAD_LENGTH);
-	/* The last four bytes are the unpacked size, for the kernel's own unpacker. */
 	if (length < 5 || start > size || length > size - start)
 		return false;
 	*payload = image + start;
-	*payload_size = length - 4;
+	/* The last four bytes are the unpacked size, for the kernel's own unpacker; gzip ends with it by itself. */
+	*payload_size = memcmp(*payload, "\x1f\x8b", 2) ? length - 4 : length;
 	return true;
 }
 
@@ -144,9 +144,6 @@ int kernel_image_contents(const char *image, char **data, size_t *size)
 			free(*data);
 		return cut_short ? -ENOEXEC : 0;
 	}
-	/* gzip ends with the unpacked size by itself: what was taken off belongs to it. */
-	if (payload_size > 2 && !memcmp(payload, "\x1f\x8b", 2))
-		payload_size += 4;
 	error = unpack(payload, payload_size, &kernel, &kernel_size);
 	free(*data);
 	if (error)
