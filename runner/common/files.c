@@ -59,6 +59,22 @@ static int write_special(const char *path, const void *data, size_t size)
 	return error;
 }
 
+int write_setting(const char *path, const char *value)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t written;
+	int error = 0;
+
+	if (fd < 0)
+		return -errno;
+	written = write(fd, value, strlen(value));
+	if (written != (ssize_t)strlen(value))
+		error = written < 0 ? -errno : -EIO;
+	if (close(fd) && !error)
+		error = -errno;
+	return error;
+}
+
 int write_file(const char *path, const void *data, size_t size)
 {
 	struct stat status;

@@ -9,6 +9,8 @@
 
 /* Temporary file in the same directory, fsync, rename. -errno; nothing is left behind. */
 int write_file(const char *path, const void *data, size_t size);
+/* Into a file of /proc or /sys, which takes one write() and cannot be replaced. -errno. */
+int write_setting(const char *path, const char *value);
 int write_json(const char *path, const json_t *value);	/* sorted keys, indented, newline at end */
 /* Reads at most limit bytes (-EFBIG beyond); NUL is added after the end; caller frees. Works on /proc and /sys. */
 int read_file(const char *path, size_t limit, char **data, size_t *size);

@@ -96,18 +96,6 @@ static bool is_ours(enum leftover_kind kind, const char *path)
 	return strstr(name, "shootdown") != NULL;
 }
 
-static int put_value(const char *path, const char *value)
-{
-	int error = 0, fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, value, strlen(value)) != (ssize_t)strlen(value))
-		error = errno ? -errno : -EIO;
-	close(fd);
-	return error;
-}
-
 static int clear_one(const json_t *entry)
 {
 	const char *path = json_string_value(json_object_get(entry, "path")), *kind = json_string_value(json_object_get(entry, "kind"));
@@ -121,7 +109,7 @@ static int clear_one(const json_t *entry)
 		return -ENOENT;
 	switch ((enum leftover_kind)found) {
 	case LEFTOVER_VALUE:
-		return put_value(path, value);
+		return write_setting(path, value);
 	case LEFTOVER_TREE:
 		return file_exists(path) ? remove_tree(path) : -ENOENT;
 	case LEFTOVER_DIRECTORY:

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,22 +28,6 @@ int undo_note(struct undo_ledger *ledger, enum undo_kind kind, const char *path,
 	/* Without a journal (no home to keep it in) a supervisor that lives still does it all. */
 	(void)leftovers_note(&ledger->leftovers, leftover_kinds[kind], path, value);
 	return 0;
-}
-
-int write_setting(const char *path, const char *value)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
-	ssize_t written;
-	int error = 0;
-
-	if (fd < 0)
-		return -errno;
-	written = write(fd, value, strlen(value));
-	if (written != (ssize_t)strlen(value))
-		error = written < 0 ? -errno : -EIO;
-	if (close(fd) && !error)
-		error = -errno;
-	return error;
 }
 
 static int undo_one(const struct undo_entry *entry)

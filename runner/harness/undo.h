@@ -38,7 +38,5 @@ struct undo_ledger {
 int undo_note(struct undo_ledger *ledger, enum undo_kind kind, const char *path, const char *value);
 /* In reverse order; each entry once. First -errno, with the path that stayed as it was. */
 int undo_all(struct undo_ledger *ledger, char path[UNDO_PATH]);
-/* Writes value into a file that exists. -errno. */
-int write_setting(const char *path, const char *value);
 
 #endif

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,19 +63,6 @@ static int read_setting(const char *path, char **old)
 	*old = close_bracket ? strndup(open + 1, (size_t)(close_bracket - open) - 1) : strdup(text);
 	free(text);
 	return *old ? 0 : -ENOMEM;
-}
-
-/* Not write_file(): these files take one write() and cannot be replaced. */
-static int write_setting(const char *path, const char *value)
-{
-	int error = 0, fd = open(path, O_WRONLY | O_CLOEXEC);
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, value, strlen(value)) != (ssize_t)strlen(value))
-		error = errno ? -errno : -EIO;
-	close(fd);
-	return error;
 }
 
 static int write_journal(const json_t *entries)
