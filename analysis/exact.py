@@ -49,9 +49,15 @@ EXACT_KEYS = {
 }
 SCHEDULE_EVENTS = ("interrupt-", "hlt", "icr-write", "invlpg", "pause", "sgi-write", "wfi", "wfe", "yield")
 
-# Ranges of 5 and 5 phases are apart by luck once in 126 times; with fewer the gap must dwarf the ranges.
+# Ranges of 5 and 5 phases are apart by luck once in 126 times. With fewer the gap must dwarf the ranges, be no trifle, and belong to
+# something that happened often: what runs now and then has one value in each phase, and another elsewhere, by mere luck.
 LUCK = 0.01
+LUCK_OF_A_TABLE = 0.2       # rows apart by luck that a whole table of functions may be expected to hold
 GAP_TO_RANGES = 10
+FEW_PHASES_GAP = 0.005      # of the larger middle
+FEW_PHASES_TIMES = 1000     # events or instructions in a phase
+FEW_PHASES_CALLS = 100      # of a function in each phase, for its instructions a call ...
+FEW_PHASES_PER_CALL = 0.5   # ... of which a change adds or takes one, and another mixture of ways through it a few hundredths
 
 # Kinds that steer control and are no events of their own.
 _CONTROL = frozenset(("plain", "call", "call-indirect", "jump", "jump-indirect", "return", "interrupt-return", "rep", "rep-compare"))
@@ -280,24 +286,39 @@ def _function_metrics(values, prefix, calls, instructions, operations):
         values[prefix + ":instructions/op"] = instructions / operations
 
 
-def judge(base, cand, placebo=0.0):
-    """'unchanged', 'within schedule spread', 'changed' or 'inconclusive', from the values of the phases of two kernels.
+def judge(base, cand, placebo=0.0, least=0.0, among=1):
+    """'unchanged', 'within schedule spread', 'changed', 'inconclusive' or 'shown', from the values of the phases of two kernels.
 
     Changed = the ranges are apart, and by more than `placebo`: the largest gap, relative to the larger middle, that a placebo pair
-    (same source, shifted text) shows. One phase each decides nothing unless equal, and so few that their ranges are often apart by
-    luck (below five and five) only where the gap dwarfs the ranges: else they are inconclusive, which is not to say that nothing
-    changed."""
+    (same source, shifted text) shows. One phase each decides nothing unless equal. Where ranges are often apart by luck (below five
+    phases and five; of a table of `among` rows, below eight) the gap must dwarf the ranges and reach `least` (unit of the values):
+    else it is inconclusive, which is not to say that nothing changed."""
     low_b, high_b, low_c, high_c = min(base), max(base), min(cand), max(cand)
     if low_b == high_b == low_c == high_c:
         return "unchanged"
     gap = max(low_c - high_b, low_b - high_c)
-    scale = max(abs(float(np.median(base))), abs(float(np.median(cand))))
-    if gap <= 0 or gap <= placebo * scale:
+    if gap <= 0 or gap <= placebo * _scale(base, cand):
         return "within schedule spread"
     if min(len(base), len(cand)) < 2:
         return "shown"
-    dwarfed = gap >= GAP_TO_RANGES * (high_b - low_b + high_c - low_c)
-    return "changed" if dwarfed or apart_by_luck(len(base), len(cand)) <= LUCK else "inconclusive"
+    if apart_by_luck(len(base), len(cand)) * among <= (LUCK if among == 1 else LUCK_OF_A_TABLE):
+        return "changed"
+    return "changed" if gap >= max(least, GAP_TO_RANGES * (high_b - low_b + high_c - low_c)) else "inconclusive"
+
+
+def _scale(base, cand):
+    return max(abs(float(np.median(base))), abs(float(np.median(cand))))
+
+
+def least_gap(base, cand, operations):
+    """What a gap of counts for each operation must reach in few phases; operations: of a phase."""
+    scale = _scale(base, cand)
+    return FEW_PHASES_GAP * scale if scale * operations >= FEW_PHASES_TIMES else math.inf
+
+
+def least_gap_per_call(calls):
+    """The same of instructions a call; calls: of the function in each phase of both kernels, zeros too."""
+    return FEW_PHASES_PER_CALL if min(calls) >= FEW_PHASES_CALLS else math.inf
 
 
 def apart_by_luck(phases, others):
@@ -333,6 +354,10 @@ def _side(row, phases):
             "instructions/call-range": [float(per_call.min()), float(per_call.max())] if len(per_call) else None}, per_call, instructions_op
 
 
+def _judge_per_call(base, cand, base_calls, cand_calls, placebo, among):
+    return judge(base, cand, placebo, least_gap_per_call([*base_calls, *cand_calls]), among)
+
+
 def compare_functions(baseline, candidate, placebo=0.0, groups=None):
     """Which functions changed. baseline, candidate: one (table, regions, operations) for each phase.
 
@@ -340,14 +365,15 @@ def compare_functions(baseline, candidate, placebo=0.0, groups=None):
     difference), "per-call" and "total" verdicts}, largest share of the difference first. Means are used so that the rows'
     differences add up to the last row, {"function": "total"}: a sum of medians would not."""
     base, cand = _per_phase(baseline), _per_phase(candidate)
-    rows = []
-    for name in sorted({*base, *cand}):
+    rows, names = [], sorted({*base, *cand})
+    operations = min(sum(done) for _, _, done in [*baseline, *candidate])
+    for name in names:
         b, b_call, b_op = _side(base.get(name), len(baseline))
         c, c_call, c_op = _side(cand.get(name), len(candidate))
         rows.append({"function": name, "baseline": b, "candidate": c, "difference": c["instructions/op"] - b["instructions/op"],
                      "group": groups.group_of(name) if groups and name != UNKNOWN else UNKNOWN if name == UNKNOWN else None,
-                     "per-call": judge(b_call, c_call, placebo) if len(b_call) and len(c_call) else None,
-                     "total": judge(b_op, c_op, placebo)})
+                     "per-call": _judge_per_call(b_call, c_call, base[name][2], cand[name][2], placebo, len(names)) if len(b_call) and len(c_call) else None,
+                     "total": judge(b_op, c_op, placebo, least_gap(b_op, c_op, operations), len(names))})
     total = {"function": "total", "group": None, "per-call": None, "total": None,
              **{side: {key: sum(row[side][key] for row in rows) for key in ("calls/op", "instructions/op")} for side in ("baseline", "candidate")}}
     total["difference"] = sum(row["difference"] for row in rows)

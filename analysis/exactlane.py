@@ -134,7 +134,17 @@ def placebo_gap(campaign, table, key, baseline):
 def judge_key(campaign, table, key, baseline, candidate):
     b, c = (phase_values(table, key, k) for k in (baseline, candidate))
     is_placebo = campaign.kernel(candidate).get("series") == "placebo"
-    return exact.judge(b, c, 0.0 if is_placebo else placebo_gap(campaign, table, key, baseline))
+    return exact.judge(b, c, 0.0 if is_placebo else placebo_gap(campaign, table, key, baseline),
+                       _least_gap(table, key, (baseline, candidate), b, c))
+
+
+def _least_gap(table, key, kernels, b, c):
+    """What a gap of this metric must reach where phases are few."""
+    of_function = key.removesuffix("instructions/call") + "calls"
+    if key.endswith("instructions/call") and table.column(of_function) is not None:
+        return exact.least_gap_per_call(np.concatenate([phase_values(table, of_function, k) for k in kernels]))
+    operations = [phase_values(table, "operations", k) for k in kernels] if key.endswith("/op") else []
+    return exact.least_gap(b, c, min((n.min() for n in operations if len(n)), default=np.inf))
 
 
 def one_kernel(campaign, metrics, kernel):

@@ -9,7 +9,7 @@ import zlib
 import pytest
 
 from analysis.exact import (CountsError, FunctionTable, GroupError, Groups, SymbolError, Symbols, check_symbols,
-                            compare_functions, judge, read_counts)
+                            compare_functions, judge, least_gap, least_gap_per_call, read_counts)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 GROUPS = ROOT / "configs" / "function-groups.yaml"
@@ -150,6 +150,20 @@ def test_same_counts_are_unchanged(tmp_path):
 ])
 def test_verdicts(base, cand, placebo, word):
     assert judge(base, cand, placebo) == word
+
+
+@pytest.mark.parametrize("base, cand, least, among, word", [
+    ([4.0015] * 3, [4.0005] * 3, least_gap([4.0015] * 3, [4.0005] * 3, 2000), 1, "inconclusive"),       # 2 events of 8000
+    ([0.001] * 3, [0.0005] * 3, least_gap([0.001] * 3, [0.0005] * 3, 2000), 1, "inconclusive"),         # 2 events or 1
+    ([4.0] * 3, [0.001] * 3, least_gap([4.0] * 3, [0.001] * 3, 2000), 1, "changed"),
+    ([41.0] * 3, [42.0] * 3, least_gap_per_call([4000] * 6), 700, "changed"),
+    ([41.0] * 3, [42.0] * 3, least_gap_per_call([4000] * 5 + [3]), 700, "inconclusive"),                # called by luck
+    ([6.0] * 3, [6.04] * 3, least_gap_per_call([400] * 6), 700, "inconclusive"),                        # another mixture of ways
+    ([6.0, 6.1, 6.0, 6.1, 6.0], [6.2] * 5, 0, 700, "inconclusive"),    # of 700 rows five are apart by luck: 5 and 5 phases are few
+    ([6.0, 6.1] * 4, [6.2] * 8, 0.5, 700, "changed"),                  # 8 and 8 are not
+])
+def test_few_phases_are_not_believed_easily(base, cand, least, among, word):
+    assert judge(base, cand, 0, least, among) == word
 
 
 def test_symbols_of_another_kernel_are_noticed(tmp_path):
