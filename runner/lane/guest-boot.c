@@ -460,12 +460,3 @@ int guest_boot_run(const struct guest_boot *options, struct boot_result *result)
 	free(state);
 	return error == -ENOMEM ? error : 0;
 }
-
-char *guest_command_line(const struct qemu_machine *machine, const struct kernel *kernel, bool host_clock, const char *more)
-{
-	const char *own = kernel && kernel->boot_parameters ? kernel->boot_parameters : "";
-
-	/* A kernel that has oopsed measures nothing any more: it ends at once, and QEMU with it. */
-	return text_format("%s%s panic=-1 oops=panic%s%s%s%s", machine->boot_parameters,
-			   host_clock ? machine->host_clock_parameters : "", *own ? " " : "", own, more && *more ? " " : "", more ? more : "");
-}

@@ -21,6 +21,7 @@ struct qemu_machine {
 	const char *virtio_serial;	/* device name for -device */
 	const char *boot_parameters;	/* what every boot on it gets */
 	const char *host_clock_parameters;	/* and one whose timers follow the host's clock */
+	const char *counter_rate_parameter;	/* " NAME=", for the rate of the host's counter in kHz; NULL: the guest reads it */
 };
 
 const struct qemu_machine *qemu_machine_find(const char *architecture);	/* NULL: not known */
