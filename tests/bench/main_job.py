@@ -100,19 +100,23 @@ def command_memory():
 
 
 def probe_cost(workload, metric, *options, on=(), off=("--no-probes",)):
-    """Change of the score by the words `on` against `off` (the default probes against none), in percent: medians of
-    interleaved runs on this kernel."""
+    """Change of the score by the words `on` against `off` (the default probes against none), in percent: the median over
+    pairs of runs that follow each other on this kernel, with the interval that holds the median of all such pairs 95 times
+    in 100 (order statistics: ranks 17 and 32 of 48)."""
     import json
-    scores = {True: [], False: []}
-    for round_number in range(24):
-        for probes in ((True, False) if round_number % 2 else (False, True)):
-            done = subprocess.run([str(ROOT / "build/workloads" / workload), "--json", "--iterations=5", "--warmup=1", *options,
-                                   *(on if probes else off)], stdout=subprocess.PIPE, check=True)
-            result = json.loads(done.stdout)
-            scores[probes].append(statistics.median(i["metrics"][metric] for i in result["iterations"] if not i["warmup"]))
-    with_probes, without = statistics.median(scores[True]), statistics.median(scores[False])
-    spread = (max(scores[False]) - min(scores[False])) / without * 100
-    return abs(with_probes / without - 1) * 100, f"runs without probes spread over {spread:.1f}%"
+
+    def score(words):
+        done = subprocess.run([str(ROOT / "build/workloads" / workload), "--json", "--iterations=3", "--warmup=1", *options, *words],
+                              stdout=subprocess.PIPE, check=True)
+        return statistics.median(i["metrics"][metric] for i in json.loads(done.stdout)["iterations"] if not i["warmup"])
+
+    changes = []
+    for pair in range(48):
+        first, second = (on, off) if pair % 2 else (off, on)
+        scores = {words: score(words) for words in (first, second)}
+        changes.append((scores[on] / scores[off] - 1) * 100)
+    changes.sort()
+    return abs(statistics.median(changes)), f"change {statistics.median(changes):+.2f}%, 95%: {changes[16]:+.2f} to {changes[31]:+.2f}"
 
 
 @figure("probes-ping-pong", "% of score", "default probes on or off, ping-pong", at_most=1)
