@@ -2,10 +2,12 @@
 """Published figures against measured ones: holds, holds in direction, contradicted, not shown here - and why."""
 from analysis import verdict as v
 from analysis.errors import CANNOT_TELL, OK, REGRESSION
+from analysis.exactlane import judge_key, phase_values
 from analysis.metrics import judged
 
 HOLDS, IN_DIRECTION, CONTRADICTED, NOT_SHOWN = "holds", "holds in direction", "contradicted", "not shown here"
 CAPPED = "a schedule count: who runs when is the emulator's, so that only the direction counts"
+WITHIN_SPREAD = "the difference is not larger than the spread between boots"
 SIZE_SHARE = 0.5    # a published change without bounds of its own is shown when at least half of it is
 
 
@@ -64,18 +66,18 @@ def _measure(campaign, metrics, claim, case, kernels, row):
     if how == "not comparable" or overcommitted:
         row["reason"] = overcommitted or "a time, and time in a translated guest (TCG) says nothing about hardware"
         return
-    seen = _exact_direction(sides, metric) if campaign.exact else _timed_direction(campaign, case, key, kernels, metric)
+    seen = (_exact_direction if campaign.exact else _timed_direction)(campaign, case, key, kernels, metric)
     _decide(claim, row, *seen, capped=how == "shown")
 
 
-def _exact_direction(sides, metric):
-    """(sign or 0, shown for certain, equal for certain)"""
-    base, cand = sides
-    if cand["min"] > base["max"]:
-        return 1, True, False
-    if cand["max"] < base["min"]:
-        return -1, True, False
-    return 0, False, base["min"] == base["max"] == cand["min"] == cand["max"]
+def _exact_direction(campaign, case, key, kernels, metric):
+    """(sign or 0, shown for certain, equal for certain, why not certain)"""
+    table, ids = campaign.tables[case["id"]], [kernel["id"] for kernel in kernels]
+    base, cand = (phase_values(table, key, kernel) for kernel in ids)
+    word = judge_key(campaign, table, key, *ids)
+    sign = int(cand.min() > base.max()) - int(cand.max() < base.min())
+    why = "the phases are apart, but so few of them are so by luck too" if word == "inconclusive" else WITHIN_SPREAD
+    return sign, word in ("changed", "shown"), word == "unchanged", why
 
 
 def _timed_direction(campaign, case, key, kernels, metric):
@@ -83,17 +85,17 @@ def _timed_direction(campaign, case, key, kernels, metric):
     margin = campaign.margin(case, key)
     e = v.effect(table, key, kernels[0]["id"], kernels[1]["id"], margin["percent"], campaign.seed, margin["absolute"])
     if e is None:
-        return 0, False, False
+        return 0, False, False, WITHIN_SPREAD
     word, _ = v.judge(e, e["p"], "higher", 1)
     sign = (e["estimate"] > 0) - (e["estimate"] < 0)
-    return sign, e["p"] <= v.ALPHA, word == v.EQUIVALENT
+    return sign, e["p"] <= v.ALPHA, word == v.EQUIVALENT, WITHIN_SPREAD
 
 
-def _decide(claim, row, sign, certain, equal, capped):
+def _decide(claim, row, sign, certain, equal, why_not, capped):
     wanted = 1 if claim.get("direction") == "increase" else -1
     if not certain:
         row["status"] = CONTRADICTED if equal and not capped else NOT_SHOWN
-        row["reason"] = "no difference at all" if equal else "the difference is not larger than the spread between boots"
+        row["reason"] = "no difference at all" if equal else why_not
     elif sign != wanted:
         alone = row["measured"]["n"] < 2
         row["status"] = NOT_SHOWN if capped or alone else CONTRADICTED

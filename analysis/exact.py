@@ -54,10 +54,12 @@ SCHEDULE_EVENTS = ("interrupt-", "hlt", "icr-write", "invlpg", "pause", "sgi-wri
 LUCK = 0.01
 LUCK_OF_A_TABLE = 0.2       # rows apart by luck that a whole table of functions may be expected to hold
 GAP_TO_RANGES = 10
-FEW_PHASES_GAP = 0.005      # of the larger middle
-FEW_PHASES_TIMES = 1000     # events or instructions in a phase
-FEW_PHASES_CALLS = 100      # of a function in each phase, for its instructions a call ...
-FEW_PHASES_PER_CALL = 0.5   # ... of which a change adds or takes one, and another mixture of ways through it a few hundredths
+FEW_PHASES_GAP = 0.005              # of the larger middle
+FEW_PHASES_EVENTS = 200             # more or fewer in a phase; what comes and goes by luck does so one by one or ten by ten ...
+FEW_PHASES_INSTRUCTIONS = 3000     # ... with the instructions of that
+FEW_PHASES_PER_CALL = 0.5           # a change adds or takes an instruction a call, another mixture of ways a few hundredths;
+FEW_PHASES_IN_ALL_CALLS = 1000      # and in all calls of a phase more than one other way through a function that is seldom called
+
 
 # Kinds that steer control and are no events of their own.
 _CONTROL = frozenset(("plain", "call", "call-indirect", "jump", "jump-indirect", "return", "interrupt-return", "rep", "rep-compare"))
@@ -310,15 +312,15 @@ def _scale(base, cand):
     return max(abs(float(np.median(base))), abs(float(np.median(cand))))
 
 
-def least_gap(base, cand, operations):
-    """What a gap of counts for each operation must reach in few phases; operations: of a phase."""
-    scale = _scale(base, cand)
-    return FEW_PHASES_GAP * scale if scale * operations >= FEW_PHASES_TIMES else math.inf
+def least_gap(base, cand, operations, instructions=False):
+    """What a gap of events, or instructions, for each operation must reach in few phases; operations: of a phase."""
+    count = FEW_PHASES_INSTRUCTIONS if instructions else FEW_PHASES_EVENTS
+    return max(FEW_PHASES_GAP * _scale(base, cand), count / operations) if operations else math.inf
 
 
 def least_gap_per_call(calls):
     """The same of instructions a call; calls: of the function in each phase of both kernels, zeros too."""
-    return FEW_PHASES_PER_CALL if min(calls) >= FEW_PHASES_CALLS else math.inf
+    return max(FEW_PHASES_PER_CALL, FEW_PHASES_IN_ALL_CALLS / min(calls)) if min(calls) else math.inf
 
 
 def apart_by_luck(phases, others):
@@ -373,7 +375,7 @@ def compare_functions(baseline, candidate, placebo=0.0, groups=None):
         rows.append({"function": name, "baseline": b, "candidate": c, "difference": c["instructions/op"] - b["instructions/op"],
                      "group": groups.group_of(name) if groups and name != UNKNOWN else UNKNOWN if name == UNKNOWN else None,
                      "per-call": _judge_per_call(b_call, c_call, base[name][2], cand[name][2], placebo, len(names)) if len(b_call) and len(c_call) else None,
-                     "total": judge(b_op, c_op, placebo, least_gap(b_op, c_op, operations), len(names))})
+                     "total": judge(b_op, c_op, placebo, least_gap(b_op, c_op, operations, True), len(names))})
     total = {"function": "total", "group": None, "per-call": None, "total": None,
              **{side: {key: sum(row[side][key] for row in rows) for key in ("calls/op", "instructions/op")} for side in ("baseline", "candidate")}}
     total["difference"] = sum(row["difference"] for row in rows)

@@ -144,7 +144,7 @@ def _least_gap(table, key, kernels, b, c):
     if key.endswith("instructions/call") and table.column(of_function) is not None:
         return exact.least_gap_per_call(np.concatenate([phase_values(table, of_function, k) for k in kernels]))
     operations = [phase_values(table, "operations", k) for k in kernels] if key.endswith("/op") else []
-    return exact.least_gap(b, c, min((n.min() for n in operations if len(n)), default=np.inf))
+    return exact.least_gap(b, c, min((n.min() for n in operations if len(n)), default=np.inf), "instructions" in key)
 
 
 def one_kernel(campaign, metrics, kernel):
