@@ -94,8 +94,17 @@ static json_t *first_state(void)
 int run_reboot_begin(const struct campaign *campaign, struct reboot *reboot)
 {
 	char *path = state_path(campaign), *boot_id = read_line("/proc/sys/kernel/random/boot_id"), reason[256] = "no command line";
+	char *directory = realpath(campaign->directory, NULL);
+	bool another = directory && resume_unit_is_of_another(directory);
 	const char *left;
 
+	free(directory);
+	if (another) {
+		free(boot_id);
+		free(path);
+		return report(EXIT_ENVIRONMENT, "--reboot: another campaign waits for this machine's next boot (" RESUME_UNIT "); let it "
+			      "end, or give it up with 'shootdown restore'");
+	}
 	reboot->state = NULL;
 	if (!file_exists(path))
 		reboot->state = first_state();

@@ -11,6 +11,7 @@
 
 #define SYSTEM_UNITS "/etc/systemd/system"
 #define WANTED_BY "multi-user.target"
+#define UNIT_LIMIT 65536	/* bytes; one of ours has a few hundred */
 
 /* What decides where the command finds its things; a unit starts with next to nothing. */
 static const char *const kept_environment[] = {
@@ -122,6 +123,32 @@ int resume_unit_install(const char *text, char *reason, size_t reason_size)
 	}
 	free(path);
 	return error;
+}
+
+/* As the unit names the campaign: a word of its command. Caller frees. */
+static char *quoted_word(const char *word)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *out = open_memstream(&text, &size);
+
+	if (!out)
+		abort();
+	write_quoted(out, word, "%$");
+	if (fclose(out))
+		abort();
+	return text;
+}
+
+bool resume_unit_is_of_another(const char *directory)
+{
+	char *path = text_format("%s/" RESUME_UNIT, unit_directory()), *word = quoted_word(directory), *text = NULL;
+	bool another = !read_file(path, UNIT_LIMIT, &text, NULL) && !strstr(text, word);
+
+	free(text);
+	free(word);
+	free(path);
+	return another;
 }
 
 int resume_unit_remove(bool *removed)

@@ -19,6 +19,8 @@ char *resume_unit_text(const char *const *argv, const char *directory, const cha
 int resume_unit_install(const char *text, char *reason, size_t reason_size);
 /* *removed: there was one. -errno of the first file that could not be removed. */
 int resume_unit_remove(bool *removed);
+/* A unit is there that goes on with another campaign than the one in `directory` (absolute). */
+bool resume_unit_is_of_another(const char *directory);
 /* Another init than systemd reads the unit: $SHOOTDOWN_UNIT_DIRECTORY is set. */
 bool resume_unit_is_foreign(void);
 

@@ -64,6 +64,22 @@ static void installed_and_removed(void **unused)
 	free(path);
 }
 
+static void of_which_campaign(void **unused)
+{
+	const char *argv[] = { "/bin/shootdown", "run", "--resume", "-o", "/results/a \"b\"", NULL };
+	char *text = resume_unit_text(argv, "/", "/results"), reason[256];
+	bool removed;
+
+	(void)unused;
+	assert_false(resume_unit_is_of_another("/results/other"));
+	assert_int_equal(resume_unit_install(text, reason, sizeof(reason)), 0);
+	assert_false(resume_unit_is_of_another("/results/a \"b\""));
+	assert_true(resume_unit_is_of_another("/results/a"));
+	assert_true(resume_unit_is_of_another("/results/other"));
+	assert_int_equal(resume_unit_remove(&removed), 0);
+	free(text);
+}
+
 /* What systemd itself says to it. */
 static void systemd_takes_it(void **unused)
 {
@@ -93,7 +109,7 @@ static void systemd_takes_it(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(words_are_quoted), cmocka_unit_test(installed_and_removed), cmocka_unit_test(systemd_takes_it),
+		cmocka_unit_test(words_are_quoted), cmocka_unit_test(installed_and_removed), cmocka_unit_test(of_which_campaign), cmocka_unit_test(systemd_takes_it),
 	};
 
 	return cmocka_run_group_tests(tests, make_units, drop_units);
