@@ -53,7 +53,11 @@ SCHEDULE_EVENTS = ("interrupt-", "hlt", "icr-write", "invlpg", "pause", "sgi-wri
 # something that happened often: what runs now and then has one value in each phase, and another elsewhere, by mere luck.
 LUCK = 0.01
 LUCK_OF_A_TABLE = 0.2       # rows apart by luck that a whole table of functions may be expected to hold
-GAP_TO_RANGES = 10
+# What the gap must be, in times of both ranges together, by the fewer phases: so much is luck in fewer than 1% of draws from one
+# normal distribution, and in a table of functions in fewer than 0.03%.
+GAP_TO_RANGES = {2: 4, 3: 1, 4: 0.5}
+GAP_TO_RANGES_OF_A_TABLE = {2: 20, 3: 3, 4: 1}
+GAP_TO_RANGES_OF_MORE = 0.5
 FEW_PHASES_GAP = 0.005              # of the larger middle
 FEW_PHASES_EVENTS = 200             # more or fewer in a phase; what comes and goes by luck does so one by one or ten by ten ...
 FEW_PHASES_INSTRUCTIONS = 3000     # ... with the instructions of that
@@ -301,11 +305,13 @@ def judge(base, cand, placebo=0.0, least=0.0, among=1):
     gap = max(low_c - high_b, low_b - high_c)
     if gap <= 0 or gap <= placebo * _scale(base, cand):
         return "within schedule spread"
-    if min(len(base), len(cand)) < 2:
+    fewer = min(len(base), len(cand))
+    if fewer < 2:
         return "shown"
     if apart_by_luck(len(base), len(cand)) * among <= (LUCK if among == 1 else LUCK_OF_A_TABLE):
         return "changed"
-    return "changed" if gap >= max(least, GAP_TO_RANGES * (high_b - low_b + high_c - low_c)) else "inconclusive"
+    times = (GAP_TO_RANGES if among == 1 else GAP_TO_RANGES_OF_A_TABLE).get(fewer, GAP_TO_RANGES_OF_MORE)
+    return "changed" if gap >= max(least, times * (high_b - low_b + high_c - low_c)) else "inconclusive"
 
 
 def _scale(base, cand):

@@ -160,8 +160,8 @@ def test_verdicts(base, cand, placebo, word):
     ([41.0] * 3, [42.0] * 3, least_gap_per_call([4000] * 5 + [3]), 700, "inconclusive"),                # called by luck
     ([38205] * 3, [33066] * 3, least_gap_per_call([1] * 6), 700, "changed"),                            # once, and a lot
     ([6.0] * 3, [6.04] * 3, least_gap_per_call([400] * 6), 700, "inconclusive"),                        # another mixture of ways
-    ([6.0, 6.1, 6.0, 6.1, 6.0], [6.2] * 5, 0, 700, "inconclusive"),    # of 700 rows five are apart by luck: 5 and 5 phases are few
-    ([6.0, 6.1] * 4, [6.2] * 8, 0.5, 700, "changed"),                  # 8 and 8 are not
+    ([6.0, 6.1, 6.0, 6.1, 6.0], [6.14] * 5, 0, 700, "inconclusive"),   # of 700 rows five are apart by luck: 5 and 5 phases are few
+    ([6.0, 6.1] * 4, [6.14] * 8, 0.5, 700, "changed"),                 # 8 and 8 are not
 ])
 def test_few_phases_are_not_believed_easily(base, cand, least, among, word):
     assert judge(base, cand, 0, least, among) == word
