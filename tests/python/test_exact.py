@@ -2,6 +2,7 @@
 """Library of the exact lane: symbols, groups, counts files, tables of functions, verdicts."""
 import gzip
 import json
+import lzma
 import pathlib
 import struct
 import zlib
@@ -47,7 +48,8 @@ def region(index, rows, branches=(), repeats=(), commands=(), watched=(), user=0
 def counts_file(path, *blocks, header=None, end=True):
     head = {"format": 1, "architecture": "x86-64", "cpus": 2, "watched": 1, "command_ranges": 1, "kinds": KINDS, **(header or {})}
     data = b"SDEXACT1" + block(1, json.dumps(head).encode()) + b"".join(blocks) + (block(4, b"") if end else b"")
-    path.write_bytes(gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+    packed = {".gz": lambda data: gzip.compress(data, mtime=0), ".xz": lzma.compress}.get(path.suffix, bytes)
+    path.write_bytes(packed(data))
     return path
 
 
@@ -189,6 +191,16 @@ def test_truncated_and_damaged_files(tmp_path):
             read_counts(path)
     with pytest.raises(CountsError, match="format 2"):
         read_counts(counts_file(path, header={"format": 2}))
+
+
+@pytest.mark.parametrize("suffix", [".gz", ".xz"])
+def test_packed_files(tmp_path, suffix):
+    path = counts_file(tmp_path / f"c{suffix}", sample(0), sample(1))
+    counts = read_counts(path)
+    assert len(counts.regions) == 2 and counts.ended
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(CountsError, match="cannot be read"):
+        read_counts(path)
 
 
 def test_fault_is_kept(tmp_path):
