@@ -59,6 +59,8 @@ def _pilot_text(answer):
         took = f"{minutes:.0f} minutes" if minutes >= 2 else f"{answer['seconds']:.0f} seconds"
         lines.append(f"to find a change of {answer['effect_percent']:g}% with power {answer['power']:g}: --blocks "
                      f"{answer['blocks']} --iterations {answer['iterations']}, about {took}")
+    if answer["caution"]:
+        lines.append(f"mind: {answer['caution']}")
     return "\n".join(lines)
 
 

@@ -148,6 +148,8 @@ def _primary(campaign, metrics, case, key, baseline, candidate):
         row["reason"] = "no block in which both kernels have a value"
     elif campaign.overcommitted(case):
         row.update(judged="not comparable", verdict=verdict.NOT_COMPARABLE, reason=campaign.overcommitted(case))
+    elif campaign.same_boot(baseline) or campaign.same_boot(candidate):
+        row.update(judged="shown", verdict=verdict.INCONCLUSIVE, reason=campaign.same_boot(baseline) or campaign.same_boot(candidate))
     elif how == "not comparable":
         row.update(verdict=verdict.NOT_COMPARABLE, reason="time in a translated guest (TCG) says nothing about hardware")
     elif how == "shown":
@@ -323,6 +325,7 @@ def _warnings(campaign, chosen):
         reason = campaign.overcommitted(case)
         if reason:
             found.append(f"{case['name']}: {reason}")
+    found += [campaign.same_boot(k["id"]) for k in campaign.kernels if campaign.same_boot(k["id"]) and len(campaign.kernels) > 1]
     family = len(chosen)
     blocks = (campaign.plan["protocol"] or {}).get("blocks") or 0
     if not campaign.exact and family and len(campaign.kernels) > 1 and stats.p_floor(blocks) > verdict.ALPHA / family:

@@ -31,6 +31,7 @@ class Campaign:
         self.identities = {}                        # kernel id -> kernels/ID.json
         self.groups, self.exact_sides = None, {}    # exact lane: function groups; (case id, kernel id) -> phases
         self.clocksources = {}                      # kernel id -> clock source of its first boot
+        self.machine_boots = {}                     # host lane: kernel id -> {boot id of the machine: blocks measured in it}
         self.warnings = []
         self.costs = None                           # exact lane: the user's cost model, event -> ns
         self.placebo_allowance = 0.0                # exact lane: relative gap that a placebo pair shows
@@ -81,6 +82,15 @@ class Campaign:
         if self.lane != "vm" or not isinstance(host, int) or not isinstance(cpus, int) or cpus <= host:
             return ""
         return f"{cpus} virtual CPUs on {host} real ones: each flush waits for the host's scheduler"
+
+    def same_boot(self, kernel):
+        """Why a kernel whose blocks share boots of the machine gets no verdict; '' when each had its own, or that is not known."""
+        boots = self.machine_boots.get(kernel, {})
+        blocks = len(set().union(*boots.values()))
+        if len(boots) >= blocks:
+            return ""
+        return (f"{blocks} blocks in {len(boots)} boot{'s' if len(boots) > 1 else ''} of {self.kernel(kernel)['label']}: what differs from "
+                "boot to boot is in no spread of theirs")
 
     def reason_missing(self, case, kernel, key):
         return self.missing.get((case, kernel), {}).get(key)
@@ -193,6 +203,8 @@ def _take(campaign, record, block_offset):
     campaign.missing.setdefault((case, kernel), {}).update(record.missing)
     if head.get("facts"):
         campaign.facts.setdefault(kernel, head["facts"])
+    if head["boot_id"]:
+        campaign.machine_boots.setdefault(kernel, {}).setdefault(head["boot_id"], set()).add(head["block"] + block_offset)
     if head["outcome"] not in USABLE:
         return
     table = campaign.tables.setdefault(case, CaseTable(case))
@@ -261,6 +273,9 @@ def _merge(campaign, other):
     for name in ("missing", "facts", "identities"):
         for key, value in getattr(other, name).items():
             getattr(campaign, name).setdefault(key, value)
+    for kernel, boots in other.machine_boots.items():
+        for boot, blocks in boots.items():
+            campaign.machine_boots.setdefault(kernel, {}).setdefault(boot, set()).update(block + offset for block in blocks)
     for key, sides in other.exact_sides.items():
         campaign.exact_sides.setdefault(key, []).extend(sides)
     for key, total in other.histograms.items():

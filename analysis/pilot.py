@@ -73,7 +73,8 @@ def study(campaign, metrics, chosen, effect_percent, power, kernels=2):
         effect = math.log1p(effect_percent / 100) if logs else abs(float(np.nanmean(column))) * effect_percent / 100
         row["plan"] = propose(boot_sd, iteration_sd, effect, family, *_seconds(table), kernels, warmup, power=power)
     plans = [row["plan"] for row in rows if row["plan"]]
-    answer = {"metrics": rows, "family": family, "effect_percent": effect_percent, "power": power, "blocks": None}
+    same = next((reason for reason in (campaign.same_boot(k["id"]) for k in campaign.kernels) if reason), "")
+    answer = {"metrics": rows, "family": family, "caution": same, "effect_percent": effect_percent, "power": power, "blocks": None}
     if plans:
         answer.update(blocks=max(p["blocks"] for p in plans), iterations=max(p["iterations"] for p in plans),
                       seconds=_together(campaign, plans, kernels, warmup))

@@ -154,6 +154,8 @@ def read_record(path):
     head = {key: value for key, value in record.items() if key != "iterations"}
     dropped = record["facts"].get("dropped_boots") if isinstance(record.get("facts"), dict) else None
     head["dropped_boots"] = len(dropped) if isinstance(dropped, list) else 0
+    boot_id = record["facts"].get("boot_id") if isinstance(record.get("facts"), dict) else None
+    head["boot_id"] = boot_id if isinstance(boot_id, str) else None
     head["steal_percent"], head["clocksource"] = _disturbance(record, measured)
     return Record(name, head, keys, values, _histograms(measured), missing)
 

@@ -154,3 +154,31 @@ def test_boots_are_dropped_for_steal_and_clock_source(tmp_path):
     details = " ".join(f["detail"] for f in report["failures"])
     assert "10.0% of the machine's time" in details and "clock source hpet" in details
     assert report["comparisons"][0]["metrics"][0]["effect"]["n"] == 6 and not report["comparisons"][0]["broken"]
+
+
+def host_campaign(directory, boots):
+    """Two kernels that differ by a tenth, in 8 blocks; `boots` names the machine's boot of a kernel and a block."""
+    builder = Builder(blocks=8, suite={"primary": {"host": [{"case": "case", "metric": "score"}]}})
+    builder.plan["lane"] = "host"
+    kernels = [builder.kernel(spec) for spec in ("image:a", "image:b")]
+    case = builder.case("case")
+    for block in range(8):
+        for number, kernel in enumerate(kernels):
+            iterations = [{"metrics": {"score": 100 + 10 * number + float(builder.random.normal(0, 1))}} for _ in range(3)]
+            facts = {"release": "6.12.117", "clocksource": "tsc", "boot_id": boots(number, block)}
+            builder.boot(block, kernel, {case: iterations}, facts=facts)
+    return builder.write(directory)
+
+
+def test_blocks_of_one_boot_are_no_boots(tmp_path, capsys):
+    """On the host lane a block may be no boot of its own: then n is not what it seems, and nothing is decided."""
+    own = compare([host_campaign(tmp_path / "own", lambda kernel, block: f"{kernel}-{block}")]).report
+    (row,) = own["comparisons"][0]["metrics"]
+    assert row["verdict"] == "improved" and not [w for w in own["warnings"] if "boot to boot" in w]
+    shared = host_campaign(tmp_path / "shared", lambda kernel, block: f"{kernel}")
+    report = compare([shared]).report
+    (row,) = report["comparisons"][0]["metrics"]
+    assert row["verdict"] == "inconclusive" and "8 blocks in 1 boot of image:a" in row["reason"] and report["exit_status"] == 125
+    assert [w for w in report["warnings"] if "8 blocks in 1 boot of image:b" in w]
+    assert main(["compare", str(shared)]) == 125
+    assert "8 blocks in 1 boot of image:a" in " ".join(capsys.readouterr().out.split())
