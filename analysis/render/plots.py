@@ -69,16 +69,21 @@ def short(text, limit=44):
     return text if len(text) <= limit else text[:limit // 2 - 1] + "…" + text[-(limit // 2):]
 
 
-def _percent_axis(axes, margin, extreme):
-    """Linear about the margin and logarithmic beyond: 2% and 100% both stay readable."""
+def _percent_marks(margin, reach):
+    """Marks of one side, the margin among them; closer ones would overlap."""
+    ticks = [t for t in (1, 3, 10, 30, 100, 300, 1000, 3000, 10000, 30000, 100000) if 2.5 * margin < t <= reach]
+    return [margin, *(t for t in ticks if t in (ticks[-1], ticks[-1] / 10))]
+
+
+def _percent_axis(axes, margin, low, high):
+    """Linear about the margin and logarithmic beyond: 2% and 100% both stay readable. Each side as far as its values go: what
+    grew to ten times would else look as if it could have shrunk by as much."""
     axes.set_xscale("symlog", linthresh=max(2 * margin, 1e-6), linscale=0.8)
-    reach = max(extreme * 1.3, 3 * margin)
-    ticks = [t for t in (1, 3, 10, 30, 100, 300, 1000, 3000, 10000) if 2.5 * margin < t <= reach]
-    ticks = [t for t in ticks if t in (ticks[-1], ticks[-1] / 10)]      # closer ones would overlap
-    marks = sorted({-margin, 0.0, margin, *ticks, *(-t for t in ticks)})
+    left, right = (max(extreme * 1.3, 3 * margin) for extreme in (-low, high))
+    marks = [*(-mark for mark in reversed(_percent_marks(margin, left))), 0.0, *_percent_marks(margin, right)]
     axes.set_xticks(marks, [f"{m:+g}%" if m else "0" for m in marks])
     axes.set_xticks([], minor=True)
-    axes.set_xlim(-reach, reach)
+    axes.set_xlim(-left, right)
 
 
 def _ends(row):
@@ -101,14 +106,14 @@ def forest(rows, margin, names, salt, one_metric=False, exact=False):
         axes.axvspan(-margin, margin, color=BAND, linewidth=0)
     axes.axvline(0, color=RULE, linewidth=0.8)
     told = [f"{names['letter'][c]} {r['metric']} {words.percent(r['effect']['change_percent'])}" for c, r in drawn]
-    extreme = max(margin, *(abs(x) for _, r in drawn for x in (*_ends(r), r["effect"]["change_percent"])))
+    values = [x for _, r in drawn for x in (*_ends(r), r["effect"]["change_percent"])]
     if many:
         _forest_many(axes, drawn, names)
     else:
         for place, (candidate, row) in enumerate(drawn):
             _forest_row(axes, -place, candidate, row, names)
         axes.set_yticks([])
-    _percent_axis(axes, margin, extreme)
+    _percent_axis(axes, margin, min(values), max(values))
     axes.set_ylim(-len(drawn) + 0.4, 0.85)
     axes.spines["left"].set_visible(False)
     axes.set_xlabel("change against the baseline, smallest to largest over phases" if exact else
