@@ -9,7 +9,7 @@ import pytest
 from analysis import exact, exactlane, load
 
 REFERENCE = sorted((pathlib.Path(__file__).resolve().parents[2] / "results/reference/lazy-tlb").glob("campaign*"))
-SPLITS = 3
+SPLITS = 2
 
 
 @pytest.fixture(scope="module")
