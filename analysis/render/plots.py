@@ -221,7 +221,7 @@ def curve(rows, names, unit, salt, flagged=()):
     if min(values) > 0 and max(values) / min(values) > 20:
         axes.set_yscale("log")
     else:
-        axes.set_ylim(bottom=min(0, *values))
+        axes.set_ylim(min(0, *values), max(0, *values) * 1.06 or 1)
         nice_axis(axes.yaxis)
     _name_ends(axes, [(max(p)[1], max(p)[0], names["letter"][kernel]) for kernel, p in rows.items()])
     axes.grid(axis="y")
