@@ -20,7 +20,7 @@
 #define PROBE_TIMEOUT_MS 20000
 
 struct row {
-	const char *architecture, *cpu_model, *machine_options, *boot_parameters;
+	const char *architecture, *cpu_model, *machine_options;
 };
 
 /*
@@ -29,16 +29,12 @@ struct row {
  * controller goes because its drivers look for mice while a case runs.
  */
 static const struct row rows[] = {
-	/*
-	 * Each CPU that comes up would calibrate its delay loop for 16 ticks: ten seconds of the guest for 64 CPUs. The kernel
-	 * delays by the time stamp counter, and never uses what it would find.
-	 */
-	{ "x86-64", "max,la57=off,rdrand=off,rdseed=off,erms=on", ",i8042=off", " lpj=10000000" },
+	{ "x86-64", "max,la57=off,rdrand=off,rdseed=off,erms=on", ",i8042=off" },
 	/*
 	 * `max` has range TLBI, which hides what the old code did. For QEMU's other cores with LSE kernels have a
 	 * work-around (erratum 4118414; a64fx: page tables of its own for user mode) that doubles TLBIs and DSBs.
 	 */
-	{ "arm64", "cortex-a72", ",dtb-randomness=off", "" },
+	{ "arm64", "cortex-a72", ",dtb-randomness=off" },
 };
 
 static const struct row *row_of(const char *architecture)
@@ -112,7 +108,7 @@ int exact_machine_make(const struct boot_request *request, const char *plugin, c
 	machine->cpu_model = row->cpu_model;
 	machine->machine_options = row->machine_options;
 	machine->shift = SHIFT;
-	machine->append = text_format("norandmaps%s%s%s", row->boot_parameters, *more ? " " : "", more);
+	machine->append = text_format("norandmaps%s%s", *more ? " " : "", more);
 	set_clock(machine, request->phase);
 	add(machine, &count, "-icount", text_format("shift=%u,sleep=off", machine->shift));
 	add(machine, &count, "-rtc", text_format("%s", machine->rtc));
