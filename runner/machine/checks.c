@@ -19,6 +19,7 @@
 #include "../common/paths.h"
 #include "../common/spawn.h"
 #include "../common/units.h"
+#include "remote-flush.h"
 
 enum lane_set { HOST = 1, VM = 2, EXACT = 4, TIMED = HOST | VM, GUEST = VM | EXACT, EVERY = HOST | VM | EXACT };
 
@@ -245,6 +246,22 @@ static void check_numa(struct check_result *result)
 		advice(result, "relations across nodes and NUMA migration cannot be measured on the host", "use --lane vm or exact: their guests have as many nodes as asked");
 }
 
+static void check_remote_flush(struct check_result *result)
+{
+	unsigned long long flushes, interrupts;
+	char reason[160];
+
+	if (remote_flush_try(&flushes, &interrupts, reason, sizeof(reason))) {
+		fact(result, CHECK_UNKNOWN, "%s", reason);
+		return;
+	}
+	fact(result, interrupts < flushes / 2 ? CHECK_MISSING : CHECK_GOOD, "%llu flushes for another CPU raised %llu TLB interrupts", flushes,
+	     interrupts);
+	if (result->status == CHECK_MISSING)
+		advice(result, "the hypervisor flushes in the kernel's stead: shootdowns raise no interrupts here, and cost what it costs",
+		       "count interrupts with --lane vm or exact, or on bare metal");
+}
+
 static bool process_exists(const char *name)
 {
 	char **entries = path_names("/proc", "");
@@ -362,6 +379,7 @@ static const struct check checks[] = {
 	  "layout of stacks and libraries differs from boot to boot, and with it cache conflicts", "sysctl kernel.randomize_va_space=0", NULL },
 	{ "clock-source", TIMED, "/sys/devices/system/clocksource/clocksource0/current_clocksource", "tsc|arch_sys_counter|kvm-clock",
 	  CHECK_WARNING, "reading the clock is slow and coarse", "boot with tsc=reliable if the TSC is known to be good", NULL },
+	{ "remote-flush", HOST, .run = check_remote_flush },
 	{ "irqbalance", HOST, .run = check_irqbalance },
 	{ "steal", TIMED, .run = check_steal },
 	{ "load", TIMED, .run = check_load },

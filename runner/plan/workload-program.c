@@ -65,8 +65,7 @@ bool workload_exists(const char *name)
 	return exists;
 }
 
-/* Runs the workload; its one line on standard error becomes the reason when it does not end with 0. */
-static int ask_program(const char *name, const char *const *arguments, json_t **answer, char *reason, size_t reason_size)
+int workload_ask(const char *name, const char *const *arguments, json_t **answer, char *reason, size_t reason_size)
 {
 	const char *argv[ARGUMENTS_MAXIMUM + 2];
 	char *path = program_path(name), *output = NULL;
@@ -120,7 +119,7 @@ static int ask_once(const char *name, const char *const *arguments, json_t **ans
 	if (known)
 		*answer = json_deep_copy(known);
 	else
-		error = ask_program(name, arguments, answer, reason, reason_size);
+		error = workload_ask(name, arguments, answer, reason, reason_size);
 	if (!known && !error)
 		json_object_set_new(answers, question, json_deep_copy(*answer));
 	free(question);
@@ -168,7 +167,7 @@ int workload_resolve(const char *name, const json_t *options, const struct guest
 		count++;
 	}
 	arguments[count] = NULL;
-	error = ask_program(name, arguments, resolved, reason, reason_size);
+	error = workload_ask(name, arguments, resolved, reason, reason_size);
 	while (count)
 		free(owned[--count]);
 	return error;
@@ -182,7 +181,7 @@ bool workload_probe_is_costly(const char *workload, const char *probe)
 	bool costly = false;
 	size_t index;
 
-	if (name && !ask_program(workload, arguments, &probes, reason, sizeof(reason)))
+	if (name && !workload_ask(workload, arguments, &probes, reason, sizeof(reason)))
 		json_array_foreach(probes, index, row)
 			if (!strcmp(json_string_value(json_object_get(row, "name")), name))
 				costly = json_is_true(json_object_get(row, "costly"));

@@ -15,6 +15,11 @@ struct guest_limits {
 
 char **workload_names(void);		/* names_free() */
 bool workload_exists(const char *name);
+/*
+ * Runs it to its end for the JSON that it prints; *answer is the caller's.
+ * -errno with a reason: its own one line when it does not end with 0.
+ */
+int workload_ask(const char *name, const char *const *arguments, json_t **answer, char *reason, size_t reason_size);
 /* -errno with a reason; *description is the caller's. */
 int workload_describe(const char *name, json_t **description, char *reason, size_t reason_size);
 /*

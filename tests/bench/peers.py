@@ -166,6 +166,8 @@ def interrupt_rate(run):
     before, cpu, started = shootdowns(), children_cpu(), time.monotonic()
     seconds = run()
     count = shootdowns() - before
+    if not count:
+        raise RuntimeError("no TLB interrupt was raised: `shootdown doctor` says why, at remote-flush")
     return Rate(count, seconds or time.monotonic() - started, children_cpu() - cpu)
 
 
