@@ -67,7 +67,7 @@ static int exec_work(struct run *run, struct iteration *iteration)
 			return run_fail(run, -errno, "waitpid: %s", strerror(errno));
 	iteration_count(iteration, 1, 0);
 	if (WIFSIGNALED(status))
-		return run_fail(run, -ECHILD, "'%s' ended by signal %d", command[0], WTERMSIG(status));
+		return run_fail(run, -ECHILD, "'%s' was killed by signal %d", command[0], WTERMSIG(status));
 	if (WEXITSTATUS(status) == 127)
 		return run_fail(run, -ENOENT, "'%s' was not found, or did not find a program itself (status 127)", command[0]);
 	if ((uint64_t)WEXITSTATUS(status) != options->status)

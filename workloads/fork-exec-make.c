@@ -125,7 +125,7 @@ int check_status(struct run *run, int status, const char *what)
 		return run_fail(run, -ENOEXEC, "%s could not be started", what);
 	if (WIFEXITED(status))
 		return run_fail(run, -ECHILD, "%s ended with status %d", what, WEXITSTATUS(status));
-	return run_fail(run, -ECHILD, "%s was ended by signal %d", what, WTERMSIG(status));
+	return run_fail(run, -ECHILD, "%s was killed by signal %d", what, WTERMSIG(status));
 }
 
 static int write_file_of(const char *path, uint64_t bytes)

@@ -83,15 +83,20 @@ int workload_ask(const char *name, const char *const *arguments, json_t **answer
 			    &output, &status);
 	if (error) {
 		snprintf(reason, reason_size, "cannot run workload '%s': %s; build it with 'make'", name, strerror(-error));
-	} else if (!WIFEXITED(status) || WEXITSTATUS(status)) {
+	} else if (WIFSIGNALED(status)) {
+		/* Nothing about the machine: a case may not be left out for it. */
+		snprintf(reason, reason_size, "%s was killed by signal %d while it was asked %s; run this again", name, WTERMSIG(status),
+			 argv[1] ? argv[1] : "");
+		error = -EIO;
+	} else if (WEXITSTATUS(status)) {
 		char text[400] = "";
 
 		rewind(errors);
 		if (!fgets(text, sizeof(text), errors))
-			snprintf(text, sizeof(text), "%s ended with status %d", name, WIFEXITED(status) ? WEXITSTATUS(status) : -1);
+			snprintf(text, sizeof(text), "%s ended with status %d", name, WEXITSTATUS(status));
 		text[strcspn(text, "\n")] = '\0';
 		snprintf(reason, reason_size, "%s", text);
-		error = WIFEXITED(status) && WEXITSTATUS(status) == EXIT_USAGE ? -EINVAL : -ENOSPC;
+		error = WEXITSTATUS(status) == EXIT_USAGE ? -EINVAL : WEXITSTATUS(status) == EXIT_ENVIRONMENT ? -ENOSPC : -EIO;
 	} else {
 		*answer = json_loads(output, JSON_REJECT_DUPLICATES, &json_error);
 		if (!*answer) {

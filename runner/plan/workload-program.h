@@ -17,7 +17,9 @@ char **workload_names(void);		/* names_free() */
 bool workload_exists(const char *name);
 /*
  * Runs it to its end for the JSON that it prints; *answer is the caller's.
- * -errno with a reason: its own one line when it does not end with 0.
+ * -errno with a reason, its own one line when it does not end with 0:
+ * -EINVAL for a wrong option, -ENOSPC when it needs more than there is, -EIO
+ * when it was killed or broke.
  */
 int workload_ask(const char *name, const char *const *arguments, json_t **answer, char *reason, size_t reason_size);
 /* -errno with a reason; *description is the caller's. */

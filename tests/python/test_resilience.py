@@ -300,3 +300,39 @@ def test_a_workload_that_is_killed_says_so(place, tmp_path):
     (record,) = records(directory).values()
     assert record["complete"] and record["outcome"] == "workload-failed" and "killed by signal 9" in record["detail"]
     assert not shutil.which("pgrep") or not subprocess.run(["pgrep", "-f", "^sleep 1000$"], capture_output=True, check=False).stdout
+
+
+def test_a_case_is_not_left_out_for_a_killed_program(place, tmp_path):
+    """A program that is killed while it is asked what it needs says nothing about whether its case fits this machine."""
+    root = tmp_path / "root"
+    (root / "build/workloads").mkdir(parents=True)
+    for name in ("Makefile", "workloads", "kernels", "configs", "analysis"):
+        (root / name).symlink_to(ROOT / name)
+    for program in WORKLOADS.iterdir():
+        (root / "build/workloads" / program.name).symlink_to(program)
+    shutil.copy(SHOOTDOWN, root / "build/shootdown")
+    asked = root / "build/workloads/fork-exec-make"
+    asked.unlink()
+    asked.write_text(f'#!/bin/sh\ncase "$*" in --resolve*) kill -9 $$;; esac\nexec {WORKLOADS / "fork-exec-make"} "$@"\n')
+    asked.chmod(0o755)
+    suite = tmp_path / "two.yaml"
+    suite.write_text("suite: two\nprotocol: {blocks: 1, iterations: 1, warmup: 0}\ncases:\n"
+                     "  - {name: nothing, workload: \"null\"}\n  - {name: build, workload: fork-exec-make}\n")
+    done = subprocess.run([root / "build/shootdown", "run", suite, "--lane", "host", "-o", tmp_path / "c"], env=place, cwd=ROOT,
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == ENVIRONMENT, done.stderr
+    assert "case 'build': fork-exec-make was killed by signal 9 while it was asked --resolve" in done.stderr
+    assert not (tmp_path / "c/plan.json").exists()
+
+
+def test_a_killed_compiler_is_named(place):
+    """Of the driver and its stage, the stage: the driver's end must tell how it ended."""
+    with subprocess.Popen([WORKLOADS / "fork-exec-make", "--units", "1", "--compute", "10000000000", "--iterations", "1", "--warmup", "0"],
+                          env=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        def stages():
+            named = subprocess.run(["ps", "-e", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
+            return [int(line.split()[0]) for line in named.splitlines() if "compiler-job compile" in line]
+        assert wait_for(stages)
+        os.kill(stages()[0], signal.SIGKILL)
+        _, error = process.communicate(timeout=30)
+    assert process.returncode == 1 and "was killed by signal 9" in error, error

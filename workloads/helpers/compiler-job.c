@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -238,6 +239,16 @@ static void assemble(const struct profile *profile)
 	write_whole(path, profile->object_bytes, walk_heap(profile->compute / 16));
 }
 
+/* Who waits for the driver learns that a stage was killed, not that it failed. */
+_Noreturn static void end_as(int status)
+{
+	if (WIFSIGNALED(status)) {
+		signal(WTERMSIG(status), SIG_DFL);
+		raise(WTERMSIG(status));
+	}
+	_exit(1);	/* the stage has said why */
+}
+
 static void run_stage(char **arguments, char *name, bool use_vfork)
 {
 	int status;
@@ -254,7 +265,7 @@ static void run_stage(char **arguments, char *name, bool use_vfork)
 	if (waitpid(pid, &status, 0) < 0)
 		die("wait", name);
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
-		_exit(1);	/* the stage has said why */
+		end_as(status);
 }
 
 static void drive(char **arguments, const struct profile *profile)
