@@ -31,7 +31,7 @@ int run_reboot_check(const struct run_words *words, const char *lane)
 		return report(EXIT_USAGE, "--pilot and --reboot do not go together; run the pilot on the kernel that runs");
 	if (words->initrd && strcmp(words->initrd, "none") && access(words->initrd, R_OK))
 		return report(EXIT_USAGE, "--initrd: %s: %s", words->initrd, strerror(errno));
-	if (!words->dry_run && kexec_check(reason, sizeof(reason)))
+	if (!words->dry_run && kexec_check(resume_unit_is_foreign(), reason, sizeof(reason)))
 		return report(EXIT_ENVIRONMENT, "--reboot kexec: %s", reason);
 	return EXIT_DONE;
 }

@@ -185,6 +185,17 @@ static long long milliseconds_now(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
+int child_wait_ended(struct child *child, int *status)
+{
+	while (waitpid(child->pid, status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	close(child->pidfd);
+	child->pidfd = -1;
+	child->pid = 0;
+	return 0;
+}
+
 int child_wait(struct child *child, int timeout_ms, int *status)
 {
 	long long deadline = timeout_ms < 0 ? 0 : milliseconds_now() + timeout_ms;
@@ -201,15 +212,8 @@ int child_wait(struct child *child, int timeout_ms, int *status)
 		ready = poll(&poll_fd, 1, left > 500 ? 500 : left);
 		if (ready < 0 && errno != EINTR)
 			return -errno;
-		if (ready > 0) {
-			while (waitpid(child->pid, status, 0) < 0)
-				if (errno != EINTR)
-					return -errno;
-			close(child->pidfd);
-			child->pidfd = -1;
-			child->pid = 0;
-			return 0;
-		}
+		if (ready > 0)
+			return child_wait_ended(child, status);
 		if (timeout_ms >= 0 && left == 0)
 			return -ETIMEDOUT;
 	}

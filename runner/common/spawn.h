@@ -27,6 +27,8 @@ struct child {
 int spawn(const char *const *argv, const struct spawn_options *options, struct child *child);
 /* Waits; *status as of waitpid. -ETIMEDOUT after timeout_ms (negative: none), -EINTR when `interrupted` was set: the child still runs then. */
 int child_wait(struct child *child, int timeout_ms, int *status);
+/* Reaps a child whose pidfd is readable. */
+int child_wait_ended(struct child *child, int *status);
 /* SIGTERM to the group, after grace_ms SIGKILL; reaps; closes the pidfd. Safe on an ended child. */
 void child_end(struct child *child, int grace_ms);
 /* Runs to the end and captures standard output up to limit bytes; NUL-terminated, caller frees. *status as of waitpid. */

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <linux/kexec.h>
 #include <linux/reboot.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 #include "../common/files.h"
+#include "../common/interrupt.h"
 #include "../common/paths.h"
 #include "../common/spawn.h"
 
@@ -42,12 +45,23 @@ static bool first_line_is(const char *path, const char *wanted)
 	return is;
 }
 
-int kexec_check(char *reason, size_t reason_size)
+/* systemd looks for it where root's PATH need not lead. */
+static bool has_tool(void)
 {
-	char *tool = path_find_program("kexec");
-	bool have_tool = tool;
+	static const char *const names[] = { "kexec", "/sbin/kexec", "/usr/sbin/kexec" };
+	bool found = false;
 
-	free(tool);
+	for (size_t i = 0; !found && i < sizeof(names) / sizeof(names[0]); i++) {
+		char *path = path_find_program(names[i]);
+
+		found = path;
+		free(path);
+	}
+	return found;
+}
+
+int kexec_check(bool directly, char *reason, size_t reason_size)
+{
 	if (geteuid()) {
 		snprintf(reason, reason_size, "only root may load a kernel; run as root");
 		return -EPERM;
@@ -60,13 +74,18 @@ int kexec_check(char *reason, size_t reason_size)
 		snprintf(reason, reason_size, "kernel.kexec_load_disabled is 1 until the next reboot; reboot by hand");
 		return -EPERM;
 	}
+	/* Up to its last step: without it systemd reboots into the default kernel, loaded or not. */
+	if (!directly && !has_tool()) {
+		snprintf(reason, reason_size, "systemd starts a loaded kernel by the program kexec; install kexec-tools");
+		return -ENOENT;
+	}
 	if (has_file_load())
 		return 0;
 	if (!file_exists("/sys/kernel/kexec_loaded")) {
 		snprintf(reason, reason_size, "the running kernel has no kexec (CONFIG_KEXEC_FILE or CONFIG_KEXEC); reboot by hand");
 		return -ENOSYS;
 	}
-	if (!have_tool) {
+	if (!has_tool()) {
 		snprintf(reason, reason_size, "the running kernel has no kexec_file_load; install kexec-tools");
 		return -ENOSYS;
 	}
@@ -152,13 +171,44 @@ void kexec_unload(void)
 		run_program(argv, reason, sizeof(reason));
 }
 
-int kexec_start(bool directly, char *reason, size_t reason_size)
+/*
+ * From the moment that systemd knows, it ends this command, too, with SIGTERM:
+ * that is no interruption, and must not take back what was loaded. At the end
+ * of a login session systemctl itself is ended so.
+ */
+static int ask_systemd(char *reason, size_t reason_size)
 {
 	static const char *const argv[] = { "systemctl", "kexec", NULL };
+	const struct spawn_options options = { .input = -1, .output = -1, .error = SPAWN_INHERIT };
+	struct child child;
+	int status = 0, error = interrupted ? -EINTR : spawn(argv, &options, &child), ready = 0;
+
+	if (!error) {
+		struct pollfd ended = { .fd = child.pidfd, .events = POLLIN };
+
+		do
+			ready = poll(&ended, 1, PROGRAM_MS);
+		while (ready < 0 && errno == EINTR);
+		if (ready > 0)
+			error = child_wait_ended(&child, &status);
+		else
+			child_end(&child, 200);
+		if (!error && ready <= 0)
+			error = -ETIMEDOUT;
+	}
+	if (!error && !(WIFEXITED(status) ? !WEXITSTATUS(status) : WTERMSIG(status) == SIGTERM))
+		error = -EIO;
+	if (error)
+		snprintf(reason, reason_size, "systemctl kexec failed: %s", error == -EIO ? "see its message above" : strerror(-error));
+	return error;
+}
+
+int kexec_start(bool directly, char *reason, size_t reason_size)
+{
 	int error;
 
 	if (!directly)
-		return run_program(argv, reason, reason_size);
+		return ask_systemd(reason, reason_size);
 	sync();
 	syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_KEXEC, NULL);
 	error = -errno;

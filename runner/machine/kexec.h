@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* 0 when this process may load a kernel here; else -errno and why not, with what to do. Changes nothing. */
-int kexec_check(char *reason, size_t reason_size);
+/* 0 when this process may load a kernel here and start it so; else -errno and why not, with what to do. Changes nothing. */
+int kexec_check(bool directly, char *reason, size_t reason_size);
 /* initrd NULL: none. -errno and a reason. */
 int kexec_load(const char *image, const char *initrd, const char *command_line, char *reason, size_t reason_size);
 /* Forgets what was loaded. */

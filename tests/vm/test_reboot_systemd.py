@@ -4,6 +4,7 @@
 import json
 import pathlib
 import shutil
+import subprocess
 
 import guests
 import pytest
@@ -67,6 +68,7 @@ def add_systemd(tree):
     for name in ("first.service", "watch.service"):
         (wants / name).symlink_to(f"../{name}")
     shutil.copy(PROGRAMS / "systemd-watch.sh", tree / "watch")
+    subprocess.run(["gcc", "-static", "-o", tree / "usr/sbin/kexec", PROGRAMS / "kexec.c"], check=True)
     programs = [program for program in SYSTEMD if pathlib.Path(program).exists()]
     for program in programs:
         shutil.copy(program, tree / program.lstrip("/"))
@@ -109,17 +111,20 @@ def test_systemd_goes_on_with_the_campaign(tmp_path, kernels, initrd):
     assert "left" not in json.loads((after / "campaign/reboot.json").read_text())
 
 
-GIVEN_UP = """shootdown run known-flush --case no-siblings --lane host -k image:A -k image:B --blocks 2 --iterations 1 \\
-	--reboot kexec --initrd initrd -o campaign --dry-run || exit
-exec shootdown run null --lane host -k image:A --blocks 1 --iterations 1 --reboot kexec --initrd missing -o another
+REFUSED = """run="shootdown run null --lane host -k image:A --blocks 1 --iterations 1 --reboot kexec -o campaign"
+$run --initrd missing
+busybox mv /sbin/kexec /gone
+exec $run --initrd initrd
 """
 
 
-def test_a_refused_campaign_leaves_no_unit(tmp_path, kernels, initrd):
-    machine = Machine(tmp_path, kernels, initrd, GIVEN_UP)
+def test_what_cannot_end_well_is_not_begun(tmp_path, kernels, initrd):
+    """Without the program kexec, systemd would stop everything and then boot the default kernel."""
+    machine = Machine(tmp_path, kernels, initrd, REFUSED)
     after = machine.run()
-    trace = (after / "trace").read_text()
-    assert len(boots_of(trace)) == 1 and "first exit-code 129" in trace.splitlines(), machine.told()
-    assert "--initrd: missing: No such file or directory" in (after / "output").read_text()
-    assert not list(after.rglob(UNIT)) and not (after / "campaign").exists()
+    trace, output = (after / "trace").read_text(), (after / "output").read_text()
+    assert len(boots_of(trace)) == 1 and "first exit-code 130" in trace.splitlines(), machine.told()
+    assert "--initrd: missing: No such file or directory" in output
+    assert "systemd starts a loaded kernel by the program kexec; install kexec-tools" in output
+    assert not list(after.rglob(UNIT)) and not list((after / "campaign").glob("records/*"))
     assert guests.processes_naming(str(tmp_path)) == []
