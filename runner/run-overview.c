@@ -146,8 +146,8 @@ static void refuse(char *text, size_t text_size, const char *reason)
 {
 	size_t number = reason_number(reason);
 
-	if (number)
-		snprintf(text, text_size, "no [%zu]", number);
+	if (number)	/* one digit: REASONS_MAXIMUM */
+		snprintf(text, text_size, "no [%c]", (char)('0' + number));
 	else
 		snprintf(text, text_size, "no");
 }
