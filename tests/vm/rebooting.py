@@ -96,3 +96,31 @@ class Machine:
 def boots_of(trace):
     """[(notes, boot id)] in the order of the boots."""
     return [tuple(line.split()[1:]) for line in trace.splitlines() if line.startswith("boot ")]
+
+
+CAMPAIGN = """exec shootdown run known-flush --case no-siblings --lane host -k image:A -k image:B --blocks 2 --iterations 1 \\
+	--reboot kexec --initrd initrd -o campaign
+"""
+
+
+def run_campaign(machine):
+    """Runs CAMPAIGN to its end: a record for each boot of the plan, made in it, by its kernel. Returns what is on the disk."""
+    after = machine.run()
+    plan = json.loads((after / "campaign/plan.json").read_text())
+    records = [json.loads(path.read_text()) for path in sorted((after / "campaign/records").glob("*.json"))]
+    assert [record["outcome"] for record in records] == ["ok"] * 4, machine.told()
+    assert all(record["complete"] for record in records)
+    boots = boots_of((after / "trace").read_text())
+    # The user's own boot, and one for each boot of the plan, in its order.
+    assert len(boots) == 5, machine.told()
+    assert [record["facts"]["boot_id"] for record in records] == [boot_id for _, boot_id in boots[1:]]
+    assert len({boot_id for _, boot_id in boots}) == 5
+    of_kernel = {}
+    for boot, (notes, _) in zip(plan["boots"], boots[1:]):
+        of_kernel.setdefault(boot["kernel"], set()).add(notes)
+    assert len(of_kernel) == 2 and all(len(notes) == 1 for notes in of_kernel.values())
+    assert set.union(*of_kernel.values()) == {notes for notes, _ in boots} and len({notes for notes, _ in boots}) == 2
+    # Nothing is left that would start again.
+    assert not list(after.rglob(UNIT))
+    assert "left" not in json.loads((after / "campaign/reboot.json").read_text())
+    return after
