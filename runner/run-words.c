@@ -19,7 +19,7 @@ static const struct word_option word_options[] = {
 	WORD("--file", exec_files, true), WORD("--option", options, true), WORD("--lane", lane, false), WORD("--cpus", cpus, false),
 	WORD("--blocks", blocks, false), WORD("--iterations", iterations, false), WORD("--warmup", warmup, false),
 	WORD("--phases", phases, false), WORD("--memory", memory, false), WORD("--nodes", nodes, false),
-	WORD("--slice", slice, false), WORD("--seed", seed, false), WORD("--arch", architecture, false),
+	WORD("--timeout", timeout, false), WORD("--slice", slice, false), WORD("--seed", seed, false), WORD("--arch", architecture, false),
 	WORD("--baseline", baseline, false), WORD("--case", only_case, false), { NULL, 0, false },
 };
 

@@ -20,6 +20,8 @@
 #include "run-words.h"
 #include "store/campaign.h"
 
+#define TIMEOUT_MAXIMUM (7ULL * 24 * 3600 * 1000000000)	/* nanoseconds */
+
 /* Everything that one campaign holds while it is made and run. */
 struct session {
 	const struct run_words *words;
@@ -145,6 +147,9 @@ static int read_numbers(struct session *session)
 		status = number_word("seed", words->seed, 0, INT64_MAX, &seed);
 	if (!status && words->memory && (parse_size(words->memory, &request->memory_bytes) || request->memory_bytes < GUEST_MEMORY_MINIMUM))
 		status = report(EXIT_USAGE, "--memory: '%s' is no memory of a guest; give 64 MiB or more, with the unit", words->memory);
+	if (!status && words->timeout && (parse_duration(words->timeout, &request->timeout_nanoseconds) ||
+					  request->timeout_nanoseconds < 1000000000ULL || request->timeout_nanoseconds > TIMEOUT_MAXIMUM))
+		status = report(EXIT_USAGE, "--timeout: '%s' is no limit of a case; give 1s to 7d, with the unit", words->timeout);
 	if (!status && words->cpus &&
 	    plan_parse_cpus(words->cpus, request->cpus, &request->cpus_count, reason, sizeof(reason)))
 		status = report(EXIT_USAGE, "--cpus: %s", reason);

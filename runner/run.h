@@ -13,7 +13,7 @@ struct run_words {
 	const char *const *kconfig;	/* may be empty: the lane's in the suite, else fast */
 	const char *const *probes;
 	const char *const *options;	/* "NAME=VALUE" of the workload, for every case; may be NULL */
-	const char *lane, *cpus, *blocks, *iterations, *warmup, *phases, *memory, *nodes, *slice, *seed, *architecture, *baseline;
+	const char *lane, *cpus, *blocks, *iterations, *warmup, *phases, *memory, *timeout, *nodes, *slice, *seed, *architecture, *baseline;
 	const char *only_case;		/* leave only this case of the suite; NULL: all */
 	const char *directory;		/* -o */
 	const char *reboot, *initrd;	/* how the machine is booted into the next kernel; not part of the plan */

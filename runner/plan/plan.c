@@ -358,6 +358,8 @@ static int add_guest(const struct plan_request *request, json_t *plan, uint64_t 
 
 	if (given && (!json_is_string(given) || parse_duration(json_string_value(given), &timeout)))
 		return -EINVAL;
+	if (request->timeout_nanoseconds)
+		timeout = request->timeout_nanoseconds;
 	json_object_set_new(plan, "guest", json_pack("{s:i, s:I, s:s, s:I, s:I}", "nodes", (int)nodes,
 		"memory_bytes", (json_int_t)memory, "boot_parameters", parameters ? parameters : "",
 		"slice_microseconds", (json_int_t)(request->slice_microseconds >= 0 ? request->slice_microseconds

@@ -28,7 +28,7 @@ struct plan_request {
 	size_t cpus_count;		/* 0: the suite's, else the lane's default */
 	/* 0 means: as the suite says, else the default of DESIGN.md */
 	unsigned int blocks, iterations, phases, nodes;
-	uint64_t memory_bytes;
+	uint64_t memory_bytes, timeout_nanoseconds;
 	int warmup;			/* -1: as the suite says */
 	int slice_microseconds;		/* -1: as the suite says */
 	uint64_t seed;

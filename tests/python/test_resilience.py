@@ -336,3 +336,17 @@ def test_a_killed_compiler_is_named(place):
         os.kill(stages()[0], signal.SIGKILL)
         _, error = process.communicate(timeout=30)
     assert process.returncode == 1 and "was killed by signal 9" in error, error
+
+
+def test_a_case_may_take_as_long_as_it_is_given(place, tmp_path):
+    command = ["run", "--exec", "--lane", "host", "--blocks", "1", "--iterations", "1", "--warmup", "0"]
+    for wrong in ("5", "0s", "8d", "soon"):
+        done = shootdown(place, *command, "--timeout", wrong, "--", "true")
+        assert done.returncode == USAGE and f"--timeout: '{wrong}' is no limit of a case" in done.stderr
+    started = time.monotonic()
+    shootdown(place, *command, "--timeout", "1s", "-o", tmp_path / "c", "--", "sleep", "100")
+    assert time.monotonic() - started < 60
+    (record,) = records(tmp_path / "c").values()
+    assert record["outcome"] == "hang", record["detail"]
+    plan = json.loads((tmp_path / "c/plan.json").read_text())
+    assert plan["guest"]["timeout_seconds"] == 1 and plan["command"][plan["command"].index("--timeout") + 1] == "1s"
